@@ -385,7 +385,7 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 		c[1].ttl_ms = cellfile_ttl_left(was, c[1].ts);
 	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
 	r = changed_mutate(fs, p, &m, 0);
-	/* Which of the two was it? */
+	/* Nothing was done: @old has another value by now, or @p is there. */
 	if (r == 0 && m.nchecks > 1 && place_get(old, &cell, &hold) > 0)
 		r = bytes_eq(cell.value, was->value) ? exists() : 0;
 	buf_free(&hold);

@@ -40,9 +40,10 @@ enum {
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given);
 /*
- * The same; the version @old of the same row, which is @was, is deleted in one
- * act with it, and the same value ends when it would have. 1; 0 and nothing is
- * done when it has another by now; -EPERM when the new one would not be seen.
+ * Puts @value, and in the same mutation deletes the version @old of the same row,
+ * whose cell is @was. If @value is the value of @was, the new cell expires when that
+ * one would have. 1; 0, and nothing is done, if the version has another value by
+ * now; -EPERM if the new cell would not be seen.
  */
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
@@ -50,15 +51,16 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 /* The ttl with which the cell ends when it did, if it is put again at @ts. */
 uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts);
 /*
- * Puts @tail behind what the file has. Of a version that is its own value. Else
- * the newest with @tail behind it is put; as long as the newest is still @ts
- * (not negative), what an earlier call gave, that version is replaced.
+ * Appends @tail to the value of the file. A version is put again, at its own
+ * timestamp. Of the other files the newest version with @tail behind it is put as a
+ * new version, or in place of the newest while that is the one of @ts, which an
+ * earlier call gave (negative: none did).
  */
 int cellfile_append(struct fs *fs, const struct place *p, struct bytes tail,
 		    int64_t ts, unsigned flags, int64_t *ts_given);
 /* 0, or -ENOENT when there is nothing to delete. */
 int cellfile_delete(struct fs *fs, const struct place *p);
-/* The same, of a version that must have @value: else -ENOENT. */
+/* Deletes a version that has @value; -ENOENT if it has another, or is not there. */
 int cellfile_delete_same(struct fs *fs, const struct place *p,
 			 struct bytes value);
 /* A scan of the versions of a column that are seen, newest first. */

@@ -54,14 +54,14 @@ void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m);
  */
 int moved_from(struct fs *fs, uint64_t node, struct place *from,
 	       struct buf *hold, struct cell *cell);
-/* The same, of the version @p when it is hidden. */
+/* The value of the version @p, as moved_from() gives it, if that is hidden. */
 int moved_value(struct fs *fs, const struct place *p, struct buf *hold,
 		struct bytes *value);
 /* Is @content of @node that of a version which is still in the store? */
 bool moved_holds(struct fs *fs, uint64_t node, struct bytes content);
 /* The scratch file goes, or has been put: the version is deleted. */
 int moved_settle(struct fs *fs, uint64_t node);
-/* The same, but for who has deleted the version. */
+/* The scratch file goes, and its version was deleted by who calls this. */
 void moved_forget(struct fs *fs, uint64_t node);
 /*
  * All cells of the table may be others, as of a snapshot that was restored: its
@@ -70,7 +70,10 @@ void moved_forget(struct fs *fs, uint64_t node);
 void moved_forget_table(struct fs *fs, const struct fstable *ft);
 /* moved_add() of @from was for nothing: the version is shown again. */
 void moved_back(struct fs *fs, uint64_t node, const struct place *from);
-/* Deletes what is hidden in the column, if that is all: 1, 0 or an error. */
+/*
+ * Deletes the hidden versions of the column if it has no other: 1. 0 if it has one,
+ * or none is hidden; or an error.
+ */
 int moved_settle_column(struct fs *fs, const struct place *column);
 
 #endif

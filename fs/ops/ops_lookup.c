@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <stdio.h>
 
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
@@ -9,20 +8,6 @@
 #include "fs/tree/fixed.h"
 #include "fs/tree/info.h"
 #include "store/os/clock.h"
-
-/* Puts the reason of an ENOENT into .cellfs/errors. */
-static void note_absent(struct fs *fs, uint64_t parent, const char *name)
-{
-	char reason[512];
-	struct buf path = {0};
-
-	snprintf(reason, sizeof(reason), "%s", store_why());
-	place_path(fs, parent, name, &path);
-	if (buf_append(&path, "", 1) == 0)
-		errors_add(fs->errors, "lookup", (const char *)path.data,
-			   -ENOENT, reason);
-	buf_free(&path);
-}
 
 /* Returns what schema_absent_look() does, for a .schema that the table has. */
 static int look_for_schema(struct fs *fs, fuse_req_t req,
@@ -70,7 +55,7 @@ static void note_unknown(struct fs *fs, const struct place *dir,
 	    other ? ", did you mean " : "", other ? near.word : "",
 	    other ? "?" : "",
 	    control ? "ls .cellfs lists them" : "see .cellfs/help");
-	note_absent(fs, dir->node, name);
+	fs_note_error(fs, "lookup", dir->node, name, -ENOENT);
 }
 
 /*
@@ -119,7 +104,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 			e->entry_timeout = 0;
 	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
 		/* The name spells an invalid view. */
-		note_absent(fs, parent, name);
+		fs_note_error(fs, "lookup", parent, name, -ENOENT);
 		r = 0;
 	} else if (r == -EINVAL) {
 		/* No key is ever spelled like this: the absence is lasting. */

@@ -92,25 +92,30 @@ static bool worth_keeping(const char *op, int err)
 	return true;
 }
 
+void fs_note_error(struct fs *fs, const char *op, uint64_t node,
+		   const char *name, int err)
+{
+	struct buf path = {0};
+	char reason[512];
+
+	/* Making the path may put another sentence there. */
+	snprintf(reason, sizeof(reason), "%s", store_why());
+	place_path(fs, node, name, &path);
+	if (buf_append(&path, "", 1) == 0)
+		errors_add(fs->errors, op, (const char *)path.data, err,
+			   reason);
+	buf_free(&path);
+}
+
 void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
 		  const char *name, int err)
 {
 	struct fs *fs = fs_of(req);
-	struct buf path = {0};
 
 	if (err == -EUCLEAN)
 		err = -EIO;
-	if (worth_keeping(op, err)) {
-		char reason[512];
-
-		/* Making the path may put another sentence there. */
-		snprintf(reason, sizeof(reason), "%s", store_why());
-		place_path(fs, node, name, &path);
-		if (buf_append(&path, "", 1) == 0)
-			errors_add(fs->errors, op, (const char *)path.data, err,
-				   reason);
-		buf_free(&path);
-	}
+	if (worth_keeping(op, err))
+		fs_note_error(fs, op, node, name, err);
 	fs_replied = err;
 	fuse_reply_err(req, -err);
 }

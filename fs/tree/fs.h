@@ -163,9 +163,12 @@ bool fs_rows_believed_absent(struct fs *fs);
  */
 uint64_t fs_dir_node(struct fs *fs, uint64_t dir, bool put);
 
+/* Puts an error and the sentence of why() into .cellfs/errors. @name may be NULL. */
+void fs_note_error(struct fs *fs, const char *op, uint64_t node,
+		   const char *name, int err);
 /*
- * Replies an error once and keeps it in words when it is a failure (not the
- * ENOENT of a lookup). @name may be NULL. EUCLEAN goes out as EIO.
+ * Replies an error once and notes it if it is a failure (not the ENOENT of a
+ * lookup). EUCLEAN goes out as EIO.
  */
 void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
 		  const char *name, int err);

@@ -114,7 +114,7 @@ void place_release(struct place *p);
 /* A copy of *p owns its content now: *p needs no release. */
 void place_disown(struct place *p);
 
-/* The kind, but of a view that of the directory which it restricts. */
+/* The kind of the place, or of a view the kind of the directory that it restricts. */
 static inline uint8_t place_level(const struct place *p)
 {
 	if (p->kind != NODE_VIEW)
@@ -137,7 +137,7 @@ struct changes_dir place_changes(const struct place *dir);
 bool place_same_row(const struct place *a, const struct place *b);
 /* Is it in a snapshot or view, where nothing changes? -EROFS in words, or 0. */
 int place_writable(const struct place *p);
-/* Can a file be written? The same, or -EACCES for one that is computed. */
+/* May a file be written? 0; -EROFS as place_writable(); -EACCES if it is computed. */
 int place_file_writable(const struct place *p);
 /* -EACCES: why a computed file is not made, moved, replaced or removed. */
 int place_computed(const struct place *p);

@@ -102,9 +102,12 @@ int view_scan_next(struct view_scan *vs, struct cell *out);
 int view_scan_pass(struct view_scan *vs);
 void view_scan_close(struct view_scan *vs); /* NULL is nothing */
 
-/* Those of the view of @p for keys like that of @p, or NULL. */
+/*
+ * The bounds that the view of @p sets to keys like that of @p: rows or qualifiers.
+ * NULL if @p has no view, or neither of these keys.
+ */
 const struct view_bounds *view_bounds_of(const struct place *p);
-/* Does the view count keys like that of @p? */
+/* Does the view show only so many keys like that of @p (.first, .last)? */
 bool view_is_counted(const struct place *p);
 /*
  * Is the key of @p among the first (last) ones that its view counts? 1, 0, an
