@@ -680,6 +680,7 @@ static int flush(struct world *w, const struct array_cell *cells, size_t n)
 		.dir = w->dir,
 		.cache = w->cache,
 		.from = &c.base,
+		.levels = w->levels,
 		.attrs = &w->attrs,
 		.now_ms = NOW,
 		.snapshots = w->snapshots,
@@ -888,6 +889,26 @@ static void markers_go_only_where_nothing_older_lies_deeper(void **state)
 	assert_int_equal(compact_all(&w), 0);
 	assert_tree(&w, false, "a/q:20.0=C b/q:10.0=B ");
 	assert_int_equal(files_on_disk(&w), 1);
+	world_close(&w);
+}
+
+/* What a flush leaves out of what expired is what hides nothing in a file. */
+static void a_flush_keeps_what_expired_over_an_older_file(void **state)
+{
+	static const struct array_cell old[] = {{"b", "q", 10, PUT, 1, 0, "A"}};
+	static const struct array_cell over[] = {
+		{"a", "q", 10, PUT, 2, 0, "B"}, {"b", "q", 10, PUT, 3, 0, "C"}};
+	struct world w;
+
+	world_open(&w);
+	assert_int_equal(flush(&w, old, 1), 0);
+	w.attrs.ttl_ms = NOW - 11;
+	assert_int_equal(flush(&w, over, 2), 0);
+	assert_tree(&w, false, "b/q:10.3=C b/q:10.1=A ");
+	assert_int_equal(compact_all(&w), 0);
+	assert_int_equal(files_in_levels(&w), 0);
+	assert_int_equal(flush(&w, over, 2), 0);
+	assert_int_equal(files_in_levels(&w), 0);
 	world_close(&w);
 }
 
@@ -1122,6 +1143,7 @@ int main(void)
 		cmocka_unit_test(a_choice_without_memory_is_none),
 		cmocka_unit_test(
 			markers_go_only_where_nothing_older_lies_deeper),
+		cmocka_unit_test(a_flush_keeps_what_expired_over_an_older_file),
 		cmocka_unit_test(what_is_all_deleted_leaves_no_file),
 		cmocka_unit_test(compaction_changes_nothing_that_is_seen),
 		cmocka_unit_test(a_failure_leaves_inputs_and_no_outputs),

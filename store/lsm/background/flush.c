@@ -28,6 +28,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 {
 	struct family_attrs attrs;
 	uint64_t *snapshots, table;
+	struct levels *levels;
 	struct flush_cursor c;
 	struct flush_job job = {
 		.dir = db->dir,
@@ -44,6 +45,11 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 	if (!tree_live(db, id, &out->tree, &attrs, &table))
 		return 0;
 	job.trim = g->trim == table;
+	pthread_mutex_lock(&db->state);
+	levels = out->tree->levels;
+	levels_ref(levels);
+	pthread_mutex_unlock(&db->state);
+	job.levels = levels;
 	r = pins_collect(db, table, &snapshots, &job.nsnapshots);
 	if (r == 0) {
 		job.snapshots = snapshots;
@@ -53,6 +59,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		cursor_close(&c.base);
 		free(snapshots);
 	}
+	levels_unref(levels);
 	if (r < 0) {
 		history_free(&job.lost);
 		tree_unref(out->tree);

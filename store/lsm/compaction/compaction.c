@@ -376,13 +376,19 @@ int flush_run(struct flush_job *j)
 		.number = j->number,
 		.arg = j->arg,
 	};
+	bool expires = j->attrs->ttl_ms != TTL_FOREVER;
 	int r = retain_new(&spec, &retain);
 
 	if (r < 0)
 		return why(r, "out of memory starting a flush");
 	r = cursor_seek_row(j->from, (struct bytes){0});
 	while (r == 1) {
-		r = copy_row(j->from, retain, false, &w, &j->lost);
+		struct bytes row = j->from->row;
+		/* Of a flush that matters only to what expires. */
+		bool whole = expires &&
+			     !levels_overlap_below(j->levels, -1, row, row);
+
+		r = copy_row(j->from, retain, whole, &w, &j->lost);
 		if (r == 0)
 			r = cursor_next_row(j->from);
 	}

@@ -190,8 +190,9 @@ int compaction_run(struct compaction_job *j);
 struct flush_job {
 	struct os_dir *dir;
 	struct block_cache *cache;
-	struct cursor *from; /* over the frozen tree */
-	bool trim;	     /* see struct retain_spec */
+	struct cursor *from;	     /* over the frozen tree */
+	const struct levels *levels; /* all that is older */
+	bool trim;		     /* see struct retain_spec */
 	uint32_t tree;
 	const struct family_attrs *attrs;
 	int64_t now_ms;

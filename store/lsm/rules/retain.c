@@ -23,8 +23,9 @@ struct retain {
 	int (*marker)(struct retain *r, const struct entry *e);
 	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
 	uint64_t versions;	/* UINT64_MAX = all */
-	bool pass_through; /* a flush: drop only what ends by its own ttl */
-	bool whole;	   /* the input has the row's whole history */
+	bool pass_through; /* a flush: drop only what has expired */
+	bool all;	   /* the input has the row's whole history */
+	bool whole;	   /* so it has, and is more than a flush */
 	struct tombstones tombstones;
 	/*
 	 * The markers that delete what they cover: all, with keep_deleted ttl
@@ -71,7 +72,7 @@ static bool family_ttl_expired(const struct retain *r, const struct entry *e)
  */
 static bool ended_by_ttl(const struct retain *r, const struct entry *e)
 {
-	return r->whole && family_ttl_expired(r, e) &&
+	return r->all && family_ttl_expired(r, e) &&
 	       r->spec.attrs->min_versions == 0;
 }
 
@@ -540,7 +541,8 @@ int retain_next(struct retain *r, struct entry *out)
 void retain_row(struct retain *r, struct cursor *c, bool whole_history)
 {
 	r->c = c;
-	r->whole = whole_history;
+	r->all = whole_history;
+	r->whole = whole_history && !r->spec.flush;
 	r->fresh = true;
 	r->done = false;
 	r->in_column = false;

@@ -205,8 +205,8 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *	    for a delete of a newer one may bring it back.
  *
  * In a slice that is the whole history what has expired goes, if min_versions is
- * 0, and the lowest stripe becomes what its snapshot sees of it: visible puts,
- * sequence 0, no markers. With keep_deleted readers see deleted cells, and then
+ * 0, and unless it is flushed the lowest stripe becomes what its snapshot sees of
+ * it: visible puts, sequence 0, no markers. With keep_deleted readers see deleted cells, and then
  * markers decide nothing for all readers: only puts that were pushed out or
  * replaced, where there is no one-version marker, are dropped, and with
  * keep_deleted ttl those that an expired marker covers.
@@ -225,7 +225,7 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *	35 DELETE_COLUMN   kept, unless no put of the input is that old
  *	30 PUT		   one too many: it goes with all below it
  *
- * With new_version_behavior a flush drops only what is at the end of its own
+ * With new_version_behavior a flush drops only what has expired so, or by its own
  * ttl: `.raw` shows all that was written until a compaction, as HBase has it.
  */
 struct retain_spec {
