@@ -23,9 +23,9 @@ struct retain {
 	int (*marker)(struct retain *r, const struct entry *e);
 	int64_t expired_before; /* the family's ttl; INT64_MIN = forever */
 	uint64_t versions;	/* UINT64_MAX = all */
-	bool pass_through; /* a flush: drop only what has expired */
-	bool all;	   /* the input has the row's whole history */
-	bool whole;	   /* so it has, and is more than a flush */
+	bool pass_through;	/* a flush: drop only what has expired */
+	bool all;		/* the input has the row's whole history */
+	bool whole;		/* so it has, and is more than a flush */
 	struct tombstones tombstones;
 	/*
 	 * The markers that delete what they cover: all, with keep_deleted ttl
