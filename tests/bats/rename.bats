@@ -61,15 +61,20 @@ full_column() {
 	[ "$(ls "$C" | tr '\n' ' ')" = "0 1 2 " ]
 }
 
+# loses_version FROM TO REASON: mv is refused with that reason.
+loses_version() {
+	run mv "$1" "$2"
+	[ "$status" -ne 0 ]
+	[[ $output == *"not permitted"* ]]
+	grep -q "a version would be lost: .*$3" "$M/.cellfs/errors"
+}
+
 # refused_move FROM TO REASON: FROM stays as it is.
 refused_move() {
 	local was
 
 	was=$(cat "$1")
-	run mv "$1" "$2"
-	[ "$status" -ne 0 ]
-	[[ $output == *"not permitted"* ]]
-	grep -q "a version would be lost: .*$3" "$M/.cellfs/errors"
+	loses_version "$@"
 	[ "$(cat "$1")" = "$was" ]
 	[ ! -e "$2" ]
 }
@@ -260,10 +265,7 @@ refused_column() {
 	local was
 
 	was=$(cat "${1%/*}/.cells")
-	run mv "$1" "$2"
-	[ "$status" -ne 0 ]
-	[[ $output == *"not permitted"* ]]
-	grep -q "a version would be lost: .*$3" "$M/.cellfs/errors"
+	loses_version "$@"
 	[ "$(cat "${1%/*}/.cells")" = "$was" ]
 }
 

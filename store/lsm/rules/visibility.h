@@ -206,10 +206,10 @@ int visible_seek(struct visible *v, struct bytes qualifier, int64_t ts);
  *
  * In a slice that is the whole history what has expired goes, if min_versions is
  * 0, and unless it is flushed the lowest stripe becomes what its snapshot sees of
- * it: visible puts, sequence 0, no markers. With keep_deleted readers see deleted cells, and then
- * markers decide nothing for all readers: only puts that were pushed out or
- * replaced, where there is no one-version marker, are dropped, and with
- * keep_deleted ttl those that an expired marker covers.
+ * it: visible puts, sequence 0, no markers. With keep_deleted readers see deleted
+ * cells, and then markers decide nothing for all readers: only puts that were
+ * pushed out or replaced, where there is no one-version marker, are dropped, and
+ * with keep_deleted ttl those that an expired marker covers.
  *
  * Classic order: a put is dropped under any marker that all readers of the put
  * see, and when another put of its timestamp replaces it. Excess versions,
