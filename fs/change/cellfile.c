@@ -631,7 +631,8 @@ static int onto_scan(struct onto *o, const struct place *to, bool raw,
 		if (raw && cell.kind == CELL_PUT)
 			continue;
 		if (ARRAY_RESERVE(o->cells, o->cap, o->n + 1) < 0) {
-			r = -ENOMEM;
+			r = why(-ENOMEM, "out of memory for the versions of a "
+					 "column");
 			break;
 		}
 		o->cells[o->n++] =
