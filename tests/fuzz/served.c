@@ -5,6 +5,7 @@
  * Input: requests, each u16 length, then op and fields. Handle 0x100 is a
  * table t with a family f, a row r and a snapshot s.
  */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "store/remote/wire.h"
@@ -18,16 +19,17 @@ static int add(void *arg, struct bytes data)
 	return buf_append(arg, data.data, data.len);
 }
 
-/* All that is to be read now; in small pieces. */
-static void take_all(struct served *sv, struct buf *reply)
+/* All that is to be read now, in small pieces; negative if the session is over. */
+static int take_all(struct served *sv, struct buf *reply)
 {
 	size_t before;
+	int r;
 
 	do {
 		before = reply->len;
-		if (served_take(sv, 1000, add, reply) < 0)
-			abort();
-	} while (reply->len > before);
+		r = served_take(sv, 1000, add, reply);
+	} while (r == 0 && reply->len > before);
+	return r;
 }
 
 static void ask(struct served *sv, struct bytes request)
@@ -42,7 +44,8 @@ static void ask(struct served *sv, struct bytes request)
 	put_raw(&e, request.data, request.len);
 	if (wire_end(&e, at) || served_feed(sv, buf_bytes(&frame)))
 		abort();
-	take_all(sv, &reply);
+	if (take_all(sv, &reply) < 0)
+		abort();
 	if (wire_whole(buf_bytes(&reply), &whole) != 1 ||
 	    whole.len + 4 != reply.len)
 		abort();
@@ -123,11 +126,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		len = len < decoder_left(&d) ? len : decoder_left(&d);
 		ask(sv, take_raw(&d, len));
 	}
-	/* What is left as it is: no frame, or one, or the end. */
+	/* What is left as it is: no frame, or some, of which a bad one ends the session. */
 	if (served_feed(sv, take_raw(&d, decoder_left(&d))) == 0) {
 		struct buf rest = {0};
+		int r = take_all(sv, &rest);
 
-		take_all(sv, &rest);
+		if (r < 0 && r != -EPROTO)
+			abort();
 		buf_free(&rest);
 	}
 	served_free(sv);

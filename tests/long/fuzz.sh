@@ -33,9 +33,9 @@ rm -rf "$out/objects"
 mkdir "$out/objects"
 # shellcheck disable=SC2016 # jq and the inner shell expand
 meson introspect build-asan --targets | jq -r '.[] |
-	select((.type == "static library" and
-		(.name | IN("fs", "fs-text", "store", "sim", "held", "ref-store"))) or
-		(.name | startswith("fuzz-"))) | .target_sources[].sources[]?' |
+	select((.type == "static library" and .name != "model") or
+		(.name | startswith("fuzz-"))) |
+	.target_sources[].sources[]?' |
 	xargs realpath --relative-to=. | grep -v '^tests/fuzz/' | sort -u |
 	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
 		-fsanitize=fuzzer-no-link,$sanitize -c "$1" \
