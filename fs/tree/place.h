@@ -160,6 +160,7 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
 /* Gives it the owner, group and mode that the options say, of whatever it is. */
 void place_stat_force(const struct fs *fs, struct stat *st);
+/* Of what is beyond int64_t the nearest, which is not INT64_MIN. */
 int64_t place_mtime_ms(const struct stat *st);
 /* How long the kernel may believe entry and attributes, in seconds. */
 void place_timeouts(struct fs *fs, const struct place *p, const struct stat *st,

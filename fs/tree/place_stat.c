@@ -249,8 +249,13 @@ int place_stat(struct fs *fs, const struct place *p, struct stat *st)
 
 int64_t place_mtime_ms(const struct stat *st)
 {
-	return (int64_t)st->st_mtim.tv_sec * 1000 +
-	       st->st_mtim.tv_nsec / 1000000;
+	int64_t ms;
+
+	/* A scratch file has what time its owner gives it. */
+	if (__builtin_mul_overflow(st->st_mtim.tv_sec, 1000, &ms) ||
+	    __builtin_add_overflow(ms, st->st_mtim.tv_nsec / 1000000, &ms))
+		return st->st_mtim.tv_sec < 0 ? -INT64_MAX : INT64_MAX;
+	return ms;
 }
 
 /* A version is not believed longer than its TTL lets it live. */
@@ -265,8 +270,9 @@ static double version_life_s(struct fs *fs, const struct place *p,
 		return 0;
 	if (a.ttl_ms == TTL_FOREVER || a.ttl_ms > (uint64_t)TS_MAX)
 		return CACHE_LONG_S;
-	left_ms = place_mtime_ms(st) - store_now_ms(fs->store);
-	if (__builtin_add_overflow(left_ms, (int64_t)a.ttl_ms, &left_ms))
+	if (__builtin_add_overflow(place_mtime_ms(st), (int64_t)a.ttl_ms,
+				   &left_ms) ||
+	    __builtin_sub_overflow(left_ms, store_now_ms(fs->store), &left_ms))
 		return CACHE_LONG_S;
 	if (left_ms <= 0)
 		return 0;
