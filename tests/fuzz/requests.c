@@ -245,6 +245,24 @@ static int request(struct kernel *k, uint32_t opcode, uint64_t node,
 
 static const struct bytes nothing;
 
+static void close_file(struct kernel *k, size_t i)
+{
+	struct open f = k->files[i];
+	struct fuse_release_in in = {.fh = f.fh};
+
+	k->files[i] = k->files[--k->nfiles];
+	request(k, f.dir ? FUSE_RELEASEDIR : FUSE_RELEASE, f.node, ARGS(in),
+		nothing);
+}
+
+/* Linux forgets no node of which a file is open. */
+static void close_all(struct kernel *k, uint64_t node)
+{
+	for (size_t i = k->nfiles; i > 0; i--)
+		if (k->files[i - 1].node == node)
+			close_file(k, i - 1);
+}
+
 static void forget_node(struct kernel *k, struct known *n)
 {
 	struct fuse_forget_in in = {.nlookup = n->lookups};
@@ -254,12 +272,31 @@ static void forget_node(struct kernel *k, struct known *n)
 	n->lookups = 0;
 }
 
+static bool is_known(const struct kernel *k, uint64_t id)
+{
+	for (size_t i = 0; i < k->nnodes; i++)
+		if (k->nodes[i].id == id)
+			return true;
+	return false;
+}
+
 static void unlook(struct kernel *k, uint64_t node)
 {
 	struct known once = {.id = node, .lookups = 1};
 
-	if (node)
-		forget_node(k, &once);
+	if (!node)
+		return;
+	if (!is_known(k, node))
+		close_all(k, node);
+	forget_node(k, &once);
+}
+
+static void forget_last(struct kernel *k)
+{
+	struct known *n = &k->nodes[--k->nnodes];
+
+	close_all(k, n->id);
+	forget_node(k, n);
 }
 
 static void know(struct kernel *k, uint64_t id)
@@ -281,16 +318,6 @@ static void know(struct kernel *k, uint64_t id)
 	if (i == k->nnodes)
 		k->nodes[k->nnodes++] = (struct known){.id = id};
 	k->nodes[i].lookups++;
-}
-
-static void close_file(struct kernel *k, size_t i)
-{
-	struct open f = k->files[i];
-	struct fuse_release_in in = {.fh = f.fh};
-
-	k->files[i] = k->files[--k->nfiles];
-	request(k, f.dir ? FUSE_RELEASEDIR : FUSE_RELEASE, f.node, ARGS(in),
-		nothing);
 }
 
 static void opened(struct kernel *k, uint64_t node, bool dir, size_t at)
@@ -844,7 +871,7 @@ static void act(struct kernel *k, struct decoder *d)
 	else if (what < 254)
 		check_beliefs(k);
 	else if (k->nnodes)
-		forget_node(k, &k->nodes[--k->nnodes]);
+		forget_last(k);
 }
 
 /* What the mount wants of a kernel that can do all. */
@@ -904,7 +931,7 @@ static void end(struct kernel *k)
 	while (k->nfiles)
 		close_file(k, 0);
 	while (k->nnodes)
-		forget_node(k, &k->nodes[--k->nnodes]);
+		forget_last(k);
 	forget_node(k, &k->row);
 	forget_node(k, &k->table);
 	nodes_count(k->w.fs->nodes, &live, &pinned);
