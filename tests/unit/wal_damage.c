@@ -253,6 +253,27 @@ static void a_block_that_no_log_writes_is_refused(void **state)
 	}
 }
 
+/* Wherever it begins, and however long the zeros before it are. */
+static void a_head_in_zeros_is_found(void **state)
+{
+	const struct bytes payload = bytes_str("payload");
+	const size_t size = (size_t)wal_record_size(payload.len);
+	uint8_t disk[3 * 4096] = {0};
+
+	(void)state;
+	for (size_t at = 0; at + size <= sizeof(disk); at += WAL_ALIGN) {
+		wal_record_encode(disk + at, 1, at, 0, &payload, 1,
+				  payload.len);
+		assert_int_equal(wal_record_scan(disk, sizeof(disk), 0), at);
+		assert_int_equal(wal_record_scan(disk, at + size, 0), at);
+		/* What it is known by stands behind its sum. */
+		memset(disk + at, 0, 8);
+		assert_int_equal(wal_record_scan(disk, sizeof(disk), 0), at);
+		memset(disk + at, 0, size);
+	}
+	assert_int_equal(wal_record_scan(disk, sizeof(disk), 0), sizeof(disk));
+}
+
 static void lost_and_exchanged_segments_are_detected(void **state)
 {
 	struct damage x;
@@ -320,6 +341,7 @@ int main(void)
 		cmocka_unit_test(every_cut_of_a_segment_is_detected),
 		cmocka_unit_test(appended_bytes_are_detected),
 		cmocka_unit_test(a_block_that_no_log_writes_is_refused),
+		cmocka_unit_test(a_head_in_zeros_is_found),
 		cmocka_unit_test(lost_and_exchanged_segments_are_detected),
 		cmocka_unit_test(a_lost_ring_of_a_killed_log_is_detected),
 		cmocka_unit_test(a_lost_ring_of_a_closed_log_is_harmless),

@@ -33,6 +33,9 @@ enum {		    /* in a record */
 	AT_BEHIND = 16,
 };
 
+/* So much at once is looked at for a byte that is not 0. */
+#define SCAN_BYTES ((size_t)4096)
+
 static void put32(uint8_t *p, uint32_t v)
 {
 	v = htole32(v);
@@ -63,10 +66,7 @@ static uint64_t get64(const uint8_t *p)
 
 static bool all_zero(const uint8_t *p, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (p[i])
-			return false;
-	return true;
+	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
 }
 
 void wal_head_encode(uint8_t block[WAL_BLOCK_BYTES], const struct wal_head *h)
@@ -186,9 +186,19 @@ uint64_t wal_record_peek(const uint8_t head[WAL_RECORD_HEAD], uint64_t pos)
 
 size_t wal_record_scan(const uint8_t *p, size_t n, uint64_t pos)
 {
-	for (size_t i = 0; n - i >= WAL_RECORD_HEAD; i += WAL_ALIGN)
-		if (wal_record_peek(p + i, pos + i))
-			return i;
+	size_t i = 0;
+
+	while (n - i >= WAL_RECORD_HEAD) {
+		/* No head begins in zeros: its kind is not 0. */
+		if (n - i >= SCAN_BYTES && all_zero(p + i, SCAN_BYTES)) {
+			i += SCAN_BYTES - WAL_RECORD_HEAD;
+			continue;
+		}
+		for (size_t end = i + SCAN_BYTES;
+		     i < end && n - i >= WAL_RECORD_HEAD; i += WAL_ALIGN)
+			if (wal_record_peek(p + i, pos + i))
+				return i;
+	}
 	return n;
 }
 
