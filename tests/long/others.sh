@@ -89,7 +89,7 @@ stress() {
 		read -ra words <<<"$s"
 		args+=("--${words[0]}" 1 "${words[@]:1}")
 	done
-	(cd / && timeout -k 10 $((time + 120)) stress-ng --temp-path "$place" \
+	(cd / && timeout -k 10 $((time + 900)) stress-ng --temp-path "$place" \
 		-t "$time" --verify --metrics "${args[@]}") >"$dir/stress" 2>&1 ||
 		flunk "stress-ng in ${place#"$dir/"}: $(grep -vE 'metrc|setting to' \
 			"$dir/stress" | head -n 8)"
