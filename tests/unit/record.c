@@ -384,10 +384,57 @@ static void notes_have_bounds(void **state)
 	refuse_note("\x00\x01\x02\x80\x80\x80\x80\x10", 8);
 }
 
+/* A record of one row, whose last change has a value of @len bytes. */
+static void add_last(struct buf *b, const uint8_t *value, size_t len,
+		     struct bytes *tail)
+{
+	struct pending p[2] = {changes[0], changes[0]};
+
+	p[1].entry.ts--;
+	p[1].entry.seq++;
+	p[1].entry.value = bytes_of(value, len);
+	assert_int_equal(record_start(b, 900), 0);
+	assert_int_equal(record_last_row(b, rows[0], p, 2, tail), 0);
+	/* It is the same record. */
+	if (tail->len) {
+		struct buf whole = {0};
+
+		assert_int_equal(record_start(&whole, 900), 0);
+		assert_int_equal(record_row(&whole, rows[0], p, 2), 0);
+		assert_int_equal(whole.len, b->len + tail->len);
+		assert_memory_equal(whole.data, b->data, b->len);
+		assert_memory_equal(whole.data + b->len, tail->data, tail->len);
+		buf_free(&whole);
+	}
+}
+
+static void a_long_value_at_the_end_is_not_copied(void **state)
+{
+	enum {
+		LONG = 10 << 20
+	};
+	uint8_t *value = malloc(LONG);
+	struct bytes tail;
+	struct buf b = {0};
+
+	(void)state;
+	assert_non_null(value);
+	memset(value, 'v', LONG);
+	add_last(&b, value, 100, &tail);
+	assert_int_equal(tail.len, 0);
+	add_last(&b, value, LONG, &tail);
+	assert_ptr_equal(tail.data, value);
+	assert_int_equal(tail.len, LONG);
+	assert_true(b.cap < 4096);
+	buf_free(&b);
+	free(value);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read),
+		cmocka_unit_test(a_long_value_at_the_end_is_not_copied),
 		cmocka_unit_test(the_bytes_are_the_golden_ones),
 		cmocka_unit_test(every_cut_is_seen),
 		cmocka_unit_test(no_flipped_byte_leads_outside),

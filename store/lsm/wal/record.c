@@ -9,6 +9,8 @@
 /* The largest head of a change: all but its qualifier and value. */
 #define CHANGE_MAX (5 + 1 + 10 + 10 + 3 + 5)
 #define HAS_TTL 0x80
+/* To write a value as long as this from where it is costs less than a copy. */
+#define TAIL_MIN (128u << 10)
 
 static uint8_t *record_put(uint8_t *p, uint64_t v)
 {
@@ -73,10 +75,11 @@ int record_note(struct buf *b, const struct note *note)
 	return 0;
 }
 
-int record_row(struct buf *b, struct bytes row, const struct pending *p,
-	       uint32_t n)
+/* Puts the row but for the last change's value if @tail is that long. */
+static int put_row(struct buf *b, struct bytes row, const struct pending *p,
+		   uint32_t n, size_t tail)
 {
-	size_t need = 3 + row.len + 5;
+	size_t need = 3 + row.len + 5 - tail;
 	uint8_t *at;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -99,10 +102,26 @@ int record_row(struct buf *b, struct bytes row, const struct pending *p,
 		at = record_put(at, e->qualifier.len);
 		at = record_put(at, e->value.len);
 		at = record_put_bytes(at, e->qualifier);
-		at = record_put_bytes(at, e->value);
+		if (i + 1 < n || !tail)
+			at = record_put_bytes(at, e->value);
 	}
 	b->len = (size_t)(at - b->data);
 	return 0;
+}
+
+int record_row(struct buf *b, struct bytes row, const struct pending *p,
+	       uint32_t n)
+{
+	return put_row(b, row, p, n, 0);
+}
+
+int record_last_row(struct buf *b, struct bytes row, const struct pending *p,
+		    uint32_t n, struct bytes *tail)
+{
+	struct bytes last = p[n - 1].entry.value;
+
+	*tail = last.len >= TAIL_MIN ? last : (struct bytes){0};
+	return put_row(b, row, p, n, tail->len);
 }
 
 struct reader {

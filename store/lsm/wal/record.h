@@ -46,6 +46,12 @@ int record_start_at(struct buf *b, int64_t time_ms, uint64_t first_seq);
 int record_note(struct buf *b, const struct note *note);
 int record_row(struct buf *b, struct bytes row, const struct pending *p,
 	       uint32_t n);
+/*
+ * The same for the record's last row: the last change's value, if it is long, is
+ * not copied, but is *tail, which the record ends with; else that is empty.
+ */
+int record_last_row(struct buf *b, struct bytes row, const struct pending *p,
+		    uint32_t n, struct bytes *tail);
 
 /* The note of a record: 1, 0 if it has none, or -EUCLEAN. */
 int record_note_read(struct bytes record, struct note *out);

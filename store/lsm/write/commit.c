@@ -144,7 +144,7 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 		.st = t->now,
 		.seq = atomic_load(&db->seq) + 1,
 	};
-	struct bytes record;
+	struct bytes record[2];
 	int r;
 
 	if (!c.st)
@@ -156,23 +156,23 @@ static int commit_one(struct lsm *db, struct lsm_table *t, struct mutation *m,
 	assert(c.seq == atomic_load(&db->seq) + 1 + c.npending);
 	r = note_start(db, atomic_load(&db->seq) + 1);
 	if (r == 0)
-		r = record_row(&db->record, m->row, db->pending,
-			       (uint32_t)c.npending);
+		r = record_last_row(&db->record, m->row, db->pending,
+				    (uint32_t)c.npending, &record[1]);
 	if (r == -ENOMEM)
 		why(r, "out of memory for a log record");
 	if (r < 0)
 		goto out;
 	if (!c.at_row)
 		memtable_ahead_row(db->active, c.near);
-	record = buf_bytes(&db->record);
-	r = wal_append(db->wal, &record, 1, lsn);
+	record[0] = buf_bytes(&db->record);
+	r = wal_append(db->wal, record, record[1].len ? 2 : 1, lsn);
 	if (r < 0) {
 		r = lsm_log_failed(db, r);
 		goto out;
 	}
 	if (!c.at_row)
 		memtable_ahead_cells(db->active, c.near);
-	count_logged(db, record.len);
+	count_logged(db, record[0].len + record[1].len);
 	alive_begin(&db->alive);
 	note_changes(&c, m);
 	r = commit_apply(&c, m->row);
