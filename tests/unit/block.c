@@ -126,6 +126,36 @@ static void every_cell_comes_back(void **state)
 	buf_free(&raw);
 }
 
+static void a_value_at_the_end_stays_where_it_is(void **state)
+{
+	struct entry last = entry_of(&people[NPEOPLE - 1]);
+	struct buf raw = {0}, want = {0};
+	struct block_builder *b;
+	struct bytes made, tail;
+
+	(void)state;
+	build(people, NPEOPLE, &want);
+	assert_int_equal(block_builder_new(&b), 0);
+	for (int pass = 0; pass < 2; pass++) {
+		fill(b, people, NPEOPLE - 1);
+		assert_int_equal(block_builder_tail(b).len, 0);
+		assert_int_equal(block_builder_end(b, &last), 0);
+		tail = block_builder_tail(b);
+		assert_ptr_equal(tail.data, last.value.data);
+		assert_int_equal(tail.len, last.value.len);
+		raw.len = 0;
+		assert_int_equal(block_builder_finish(b, NULL, 0, &raw, &made),
+				 0);
+		assert_int_equal(buf_append(&raw, tail.data, tail.len), 0);
+		assert_true(bytes_eq(buf_bytes(&raw), buf_bytes(&want)));
+		block_builder_reset(b);
+		assert_int_equal(block_builder_tail(b).len, 0);
+	}
+	block_builder_free(b);
+	buf_free(&raw);
+	buf_free(&want);
+}
+
 static void a_block_is_made_where_there_is_room_for_it(void **state)
 {
 	struct buf raw = {0}, want = {0};
@@ -590,6 +620,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_cell_comes_back),
 		cmocka_unit_test(a_block_is_made_where_there_is_room_for_it),
+		cmocka_unit_test(a_value_at_the_end_stays_where_it_is),
 		cmocka_unit_test(what_all_cells_share_takes_no_room),
 		cmocka_unit_test(rows_are_found),
 		cmocka_unit_test(rows_alike_in_eight_bytes_are_told_apart),

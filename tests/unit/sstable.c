@@ -276,6 +276,92 @@ static void the_longest_keys_and_large_values_fit(void **state)
 	free(value);
 }
 
+/*
+ * Writes the model's values from memory that has other bytes as soon as they are
+ * added: of what is borrowed nothing may be read later.
+ */
+static void write_lent(const struct model *m, uint64_t number,
+		       struct sst_info *info)
+{
+	struct sst_writer *w;
+
+	assert_int_equal(sst_writer_new(dir, number, &options, &w), 0);
+	for (size_t i = 0; i < m->n; i++) {
+		struct entry e = m->items[i].e;
+		uint8_t *lent = malloc(e.value.len + 1);
+
+		memcpy(lent, e.value.data, e.value.len);
+		e.value.data = lent;
+		assert_int_equal(sst_writer_add(w, m->items[i].row, &e), 0);
+		memset(lent, 0, e.value.len + 1);
+		free(lent);
+	}
+	assert_int_equal(sst_writer_finish(w, info), 0);
+	sst_writer_free(w);
+}
+
+/* Long and short values by turns, of which every @random-th is of random bytes. */
+static void long_values_round_trip(uint64_t number, uint8_t compression,
+				   uint32_t block_size, int random)
+{
+	static const size_t lens[] = {
+		256 << 10,     3, (256 << 10) - 1, 1 << 20,
+		(1 << 20) + 1, 0, 700000,	   500000};
+	enum {
+		VALUES = sizeof(lens) / sizeof(lens[0])
+	};
+	uint8_t *value = malloc(2 << 20);
+	struct model m = {0};
+	struct sst_info info;
+	struct sstable *t;
+	char name[16];
+
+	plain_options();
+	options.compression = compression;
+	options.block_size = block_size;
+	for (int i = 0; i < 3 * VALUES; i++) {
+		struct entry e;
+
+		for (size_t k = 0; k < 2 << 20; k++)
+			value[k] = i % random ? 'v' : (uint8_t)rng();
+		snprintf(name, sizeof(name), "q%02d", i);
+		e = put_of(name, 1, "");
+		e.value = bytes_of(value, lens[i % VALUES]);
+		/* The first row has all lengths, each of the rest has two. */
+		put(&m,
+		    bytes_str(i < VALUES ? "a"
+			      : i % 2	 ? name
+					 : name + 1),
+		    e);
+	}
+	sort(&m);
+	write_lent(&m, number, &info);
+	t = open_file(&info);
+	compare(&m, t, false);
+	sst_unref(t);
+	sst_info_free(&info);
+	model_free(&m);
+	free(value);
+	plain_options();
+}
+
+static void long_values_are_read_as_they_were_written(void **state)
+{
+	(void)state;
+	rng_state = 78;
+	for (int random = 1; random <= 3; random++)
+		for (int zlib = 0; zlib < 2; zlib++) {
+			uint8_t how =
+				zlib ? COMPRESSION_ZLIB : COMPRESSION_NONE;
+			uint64_t number = 1100 + (uint64_t)(4 * random + zlib);
+
+			long_values_round_trip(number, how, 16 << 10, random);
+			/* Beside others in a block of so much. */
+			long_values_round_trip(number + 2, how, 512 << 10,
+					       random);
+		}
+}
+
 static void an_obsolete_file_lives_until_its_last_reader(void **state)
 {
 	struct model m = {0};
@@ -453,6 +539,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(the_longest_keys_and_large_values_fit),
+		cmocka_unit_test(long_values_are_read_as_they_were_written),
 		cmocka_unit_test(an_obsolete_file_lives_until_its_last_reader),
 		cmocka_unit_test(filters_know_rows_columns_and_family_markers),
 		cmocka_unit_test(

@@ -323,13 +323,21 @@ int block_builder_row(struct block_builder *b, struct bytes row,
 		      bool continues);
 /* Adds an entry to the last row. The caller keeps the order. */
 int block_builder_add(struct block_builder *b, const struct entry *e);
+/*
+ * The same for the last entry of a block. Its value is not copied: it stays where
+ * it is, and is the caller's to write behind what block_builder_finish() makes.
+ */
+int block_builder_end(struct block_builder *b, const struct entry *e);
+/* That value; empty without one. */
+struct bytes block_builder_tail(const struct block_builder *b);
 uint32_t block_builder_rows(const struct block_builder *b);
 uint32_t block_builder_cells(const struct block_builder *b);
 /* An estimate of the block's present size. */
 size_t block_builder_bytes(const struct block_builder *b);
 /*
  * Writes the block into the @size bytes at @room if it surely fits there with
- * BLOCK_SLACK, which is overwritten, else into @raw; *out is the block.
+ * BLOCK_SLACK, which is overwritten, else into @raw; *out is the block, but for
+ * block_builder_tail().
  */
 int block_builder_finish(struct block_builder *b, uint8_t *room, size_t size,
 			 struct buf *raw, struct bytes *out);

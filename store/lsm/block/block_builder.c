@@ -33,9 +33,10 @@ struct built_qualifier {
 struct block_builder {
 	struct buf rows; /* whole keys, one after the other */
 	struct buf qualifiers, values;
-	struct buf row;	 /* struct built_row[] */
-	struct buf cell; /* struct built_cell[] */
-	struct buf qual; /* struct built_qualifier[], in order of first use */
+	struct bytes tail; /* the last value, if it is not in values */
+	struct buf row;	   /* struct built_row[] */
+	struct buf cell;   /* struct built_cell[] */
+	struct buf qual;   /* struct built_qualifier[], in order of first use */
 	uint32_t nrow, ncell, nqual;
 	uint32_t prefix_len;
 	uint32_t last_id; /* of the last cell */
@@ -108,6 +109,7 @@ void block_builder_reset(struct block_builder *b)
 		memset(b->slots, 0, b->nslots * sizeof(*b->slots));
 	b->nrow = b->ncell = b->nqual = 0;
 	b->prefix_len = b->last_id = 0;
+	b->tail = (struct bytes){0};
 	b->continues = false;
 	b->sorted = true;
 }
@@ -122,13 +124,18 @@ uint32_t block_builder_cells(const struct block_builder *b)
 	return b->ncell;
 }
 
+static size_t values_len(const struct block_builder *b)
+{
+	return b->values.len + b->tail.len;
+}
+
 size_t block_builder_bytes(const struct block_builder *b)
 {
 	size_t elided = b->nrow ? (b->nrow - 1) * (size_t)b->prefix_len : 0;
 
 	/* With typical widths: the estimate only decides where blocks end. */
 	return BLOCK_HEADER_LEN + b->rows.len - elided + b->qualifiers.len +
-	       b->values.len + b->nrow * 4 + b->nqual * 2 + b->ncell * 8;
+	       values_len(b) + b->nrow * 4 + b->nqual * 2 + b->ncell * 8;
 }
 
 int block_builder_row(struct block_builder *b, struct bytes row, bool continues)
@@ -248,7 +255,7 @@ static int qual_find(struct block_builder *b, struct bytes q, uint32_t *id)
 	return qual_add(b, q, hash, id);
 }
 
-int block_builder_add(struct block_builder *b, const struct entry *e)
+static int add(struct block_builder *b, const struct entry *e, bool copy)
 {
 	struct built_cell c = {
 		.ts = (uint64_t)e->ts,
@@ -258,17 +265,35 @@ int block_builder_add(struct block_builder *b, const struct entry *e)
 	};
 	int r = buf_reserve(&b->cell, sizeof(c));
 
+	assert(!b->tail.len);
 	if (r == 0)
 		r = qual_find(b, e->qualifier, &c.id);
-	if (r == 0)
+	if (r == 0 && copy)
 		r = buf_append(&b->values, e->value.data, e->value.len);
 	if (r < 0)
 		return r;
-	c.value_end = (uint32_t)b->values.len;
+	if (!copy)
+		b->tail = e->value;
+	c.value_end = (uint32_t)values_len(b);
 	b->last_id = c.id;
 	buf_append(&b->cell, &c, sizeof(c));
 	b->ncell++;
 	return 0;
+}
+
+int block_builder_add(struct block_builder *b, const struct entry *e)
+{
+	return add(b, e, true);
+}
+
+int block_builder_end(struct block_builder *b, const struct entry *e)
+{
+	return add(b, e, false);
+}
+
+struct bytes block_builder_tail(const struct block_builder *b)
+{
+	return b->tail;
 }
 
 static int by_name(const void *x, const void *y, void *arg)
@@ -324,7 +349,7 @@ static void find_shape(const struct block_builder *b, struct shape *s)
 	s->max[BLOCK_ROW_CELL] = b->ncell;
 	s->max[BLOCK_QUAL_END] = b->qualifiers.len;
 	s->max[BLOCK_ID] = b->nqual - 1;
-	s->max[BLOCK_VALUE_END] = b->values.len;
+	s->max[BLOCK_VALUE_END] = values_len(b);
 	for (int i = 0; i < BLOCK_NCOLUMNS; i++) {
 		uint64_t span = s->max[i] - s->base[i];
 
@@ -441,7 +466,7 @@ static uint8_t *put_heaps(const struct block_builder *b, const uint32_t *order,
 	return block_put_bytes(at, b->values.data, b->values.len);
 }
 
-/* The most bytes that the block and its slack can take. */
+/* The most bytes that the block, but for its tail, and its slack can take. */
 static size_t bound(const struct block_builder *b, const struct shape *s)
 {
 	const uint8_t *w = s->width;
@@ -479,8 +504,9 @@ static int finish(struct block_builder *b, uint8_t *room, size_t size,
 	at = put_arrays(b, &s, order, at);
 	at = put_heaps(b, order, at);
 	*out = bytes_of(room, (size_t)(at - room));
-	if (out->len > BLOCK_LEN_MAX)
-		r = why(-EFBIG, "a block of %zu bytes is too large", out->len);
+	if (out->len + b->tail.len > BLOCK_LEN_MAX)
+		r = why(-EFBIG, "a block of %zu bytes is too large",
+			out->len + b->tail.len);
 out:
 	free(order);
 	return r;

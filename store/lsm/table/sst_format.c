@@ -68,12 +68,25 @@ bool sst_take_bytes(struct bytes *in, uint64_t len, struct bytes *out)
 	return true;
 }
 
-void sst_trailer(uint8_t out[SST_TRAILER_LEN], struct bytes stored,
-		 uint8_t codec, uint32_t raw_len, uint64_t number,
-		 uint64_t offset, uint64_t *hash)
+/* As XXH3_64bits_withSeed() of both parts, one behind the other. */
+static uint64_t hash_parts(struct bytes stored, struct bytes tail,
+			   uint64_t seed)
 {
-	XXH64_hash_t h = XXH3_64bits_withSeed(stored.data, stored.len,
-					      seed_of(number, offset));
+	XXH3_state_t st = {0};
+
+	if (!tail.len)
+		return XXH3_64bits_withSeed(stored.data, stored.len, seed);
+	XXH3_64bits_reset_withSeed(&st, seed);
+	XXH3_64bits_update(&st, stored.data, stored.len);
+	XXH3_64bits_update(&st, tail.data, tail.len);
+	return XXH3_64bits_digest(&st);
+}
+
+void sst_trailer(uint8_t out[SST_TRAILER_LEN], struct bytes stored,
+		 struct bytes tail, uint8_t codec, uint32_t raw_len,
+		 uint64_t number, uint64_t offset, uint64_t *hash)
+{
+	uint64_t h = hash_parts(stored, tail, seed_of(number, offset));
 
 	/* First the bytes, then codec and length. */
 	le_put(out, codec, 1);

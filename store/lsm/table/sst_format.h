@@ -72,10 +72,13 @@ struct sst_footer {
 /* "N.sst" */
 void sst_name(uint64_t number, char out[SST_NAME_LEN]);
 
-/* Makes the trailer of @stored, at @offset; *hash is its hash. */
+/*
+ * Makes the trailer of what is stored at @offset, in two parts, of which the
+ * second may be empty; *hash is its hash.
+ */
 void sst_trailer(uint8_t out[SST_TRAILER_LEN], struct bytes stored,
-		 uint8_t codec, uint32_t raw_len, uint64_t number,
-		 uint64_t offset, uint64_t *hash);
+		 struct bytes tail, uint8_t codec, uint32_t raw_len,
+		 uint64_t number, uint64_t offset, uint64_t *hash);
 /*
  * Checks @len stored bytes and the trailer after them against the expected
  * hash. 0, or -EUCLEAN and why.

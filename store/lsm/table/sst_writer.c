@@ -23,6 +23,11 @@
  * place.
  */
 #define CHUNK_ROOM (CHUNK + (64u << 10))
+/*
+ * The value of a block that it ends, if it is so long, is written from where it
+ * is: to copy it into the block takes longer than to write it.
+ */
+#define APART_MIN (256u << 10)
 /* Larger buffers are freed after their block. */
 #define KEEP (8u << 20)
 
@@ -170,10 +175,11 @@ static int output(struct sst_writer *w, const void *data, size_t len)
 	return 0;
 }
 
-/* Deflates raw into packed: 1 if that saves an eighth, else 0. */
-static int deflate_raw(struct sst_writer *w)
+/* Deflates raw and @tail into packed: 1 if that saves an eighth, else 0. */
+static int deflate_raw(struct sst_writer *w, struct bytes tail)
 {
-	size_t room = w->raw.len - w->raw.len / 8;
+	size_t len = w->raw.len + tail.len;
+	size_t room = len - len / 8;
 	int r;
 
 	if (!w->has_zlib) {
@@ -190,23 +196,33 @@ static int deflate_raw(struct sst_writer *w)
 	w->zlib.avail_in = (uInt)w->raw.len;
 	w->zlib.next_out = w->packed.data;
 	w->zlib.avail_out = (uInt)room;
+	if (tail.len) {
+		if (deflate(&w->zlib, Z_NO_FLUSH) != Z_OK || w->zlib.avail_in)
+			return 0;
+		w->zlib.next_in = (uint8_t *)tail.data;
+		w->zlib.avail_in = (uInt)tail.len;
+	}
 	if (deflate(&w->zlib, Z_FINISH) != Z_STREAM_END)
 		return 0;
 	w->packed.len = room - w->zlib.avail_out;
 	return 1;
 }
 
-/* Appends @stored, which may already be at the chunk's end, and its trailer. */
+/*
+ * Appends @stored, which may already be at the chunk's end, @tail, and the trailer
+ * of both.
+ */
 static int output_stored(struct sst_writer *w, struct bytes stored,
-			 uint8_t codec, size_t raw_len, struct sst_place *place)
+			 struct bytes tail, uint8_t codec, size_t raw_len,
+			 struct sst_place *place)
 {
 	uint8_t trailer[SST_TRAILER_LEN];
 	int r = 0;
 
 	place->offset = position(w);
-	place->len = stored.len;
-	sst_trailer(trailer, stored, codec, (uint32_t)raw_len, w->info.number,
-		    place->offset, &place->hash);
+	place->len = stored.len + tail.len;
+	sst_trailer(trailer, stored, tail, codec, (uint32_t)raw_len,
+		    w->info.number, place->offset, &place->hash);
 	if (stored.data == w->chunk + w->chunk_len) {
 		w->chunk_len += stored.len;
 		assert(w->chunk_len <= CHUNK_ROOM);
@@ -215,23 +231,34 @@ static int output_stored(struct sst_writer *w, struct bytes stored,
 	} else {
 		r = output(w, stored.data, stored.len);
 	}
+	if (r == 0)
+		r = output(w, tail.data, tail.len);
 	return r < 0 ? r : output(w, trailer, sizeof(trailer));
 }
 
-/* Appends raw, deflated if that is smaller, and its trailer. */
-static int output_raw(struct sst_writer *w, struct sst_place *place)
+/* Appends raw and @tail, deflated if that is smaller, and their trailer. */
+static int output_raw(struct sst_writer *w, struct bytes tail,
+		      struct sst_place *place)
 {
+	size_t raw_len = w->raw.len + tail.len;
 	int r = 0;
 
 	if (w->options.compression == COMPRESSION_ZLIB)
-		r = deflate_raw(w);
+		r = deflate_raw(w, tail);
 	if (r < 0)
 		return r;
 	if (r == 1)
-		return output_stored(w, buf_bytes(&w->packed), SST_ZLIB,
-				     w->raw.len, place);
-	return output_stored(w, buf_bytes(&w->raw), SST_PLAIN, w->raw.len,
+		return output_stored(w, buf_bytes(&w->packed),
+				     (struct bytes){0}, SST_ZLIB, raw_len,
+				     place);
+	return output_stored(w, buf_bytes(&w->raw), tail, SST_PLAIN, raw_len,
 			     place);
+}
+
+/* Appends a section of the file, which is in raw. */
+static int output_section(struct sst_writer *w, struct sst_place *place)
+{
+	return output_raw(w, (struct bytes){0}, place);
 }
 
 /* Builds the present block, in the chunk if it is not compressed. */
@@ -239,17 +266,17 @@ static int output_block(struct sst_writer *w, size_t *raw_len,
 			struct sst_place *place)
 {
 	bool plain = w->options.compression == COMPRESSION_NONE;
-	struct bytes made;
+	struct bytes made, tail = block_builder_tail(w->block);
 	int r = block_builder_finish(w->block, w->chunk + w->chunk_len,
 				     plain ? CHUNK_ROOM - w->chunk_len : 0,
 				     &w->raw, &made);
 
 	if (r < 0)
 		return r;
-	*raw_len = made.len;
+	*raw_len = made.len + tail.len;
 	if (plain)
-		return output_stored(w, made, SST_PLAIN, made.len, place);
-	return output_raw(w, place);
+		return output_stored(w, made, tail, SST_PLAIN, *raw_len, place);
+	return output_raw(w, tail, place);
 }
 
 static int cut_block(struct sst_writer *w)
@@ -401,6 +428,16 @@ static int begin_block(struct sst_writer *w, struct bytes row,
 	return r;
 }
 
+/*
+ * Is the value that long that no other entry comes behind it in its block, and
+ * that a copy of it costs?
+ */
+static bool ends_block(const struct sst_writer *w, const struct entry *e)
+{
+	return e->value.len >= APART_MIN &&
+	       e->value.len >= 2 * (size_t)w->options.block_size;
+}
+
 static int writer_add(struct sst_writer *w, struct bytes row,
 		      const struct entry *e, bool new_row)
 {
@@ -421,7 +458,8 @@ static int writer_add(struct sst_writer *w, struct bytes row,
 	else if (new_row)
 		r = block_builder_row(w->block, row, false);
 	if (r == 0)
-		r = block_builder_add(w->block, e);
+		r = ends_block(w, e) ? block_builder_end(w->block, e)
+				     : block_builder_add(w->block, e);
 	if (r == 0 && new_row)
 		r = buf_set(&w->info.row_max, row);
 	if (r == 0 && w->info.entries == 0)
@@ -433,7 +471,7 @@ static int writer_add(struct sst_writer *w, struct bytes row,
 	count(w, e, new_row);
 	w->last = *e;
 	w->last.qualifier = buf_bytes(&w->last_qualifier);
-	return 0;
+	return block_builder_tail(w->block).len ? cut_block(w) : 0;
 }
 
 int sst_writer_add(struct sst_writer *w, struct bytes row,
@@ -460,7 +498,7 @@ static int output_filter(struct sst_writer *w, struct sst_place *place)
 
 	raw->len = 0;
 	if (w->options.bloom == BLOOM_NONE)
-		return output_raw(w, place);
+		return output_section(w, place);
 	r = bloom_build(&w->row_keys, raw);
 	rows_len = raw->len;
 	if (r == 0 && w->options.bloom == BLOOM_ROWCOL)
@@ -471,7 +509,7 @@ static int output_filter(struct sst_writer *w, struct sst_place *place)
 		r = sst_put(raw, w->has_family, 1);
 	if (r == 0)
 		r = sst_put(raw, rows_len, 4);
-	return r < 0 ? r : output_raw(w, place);
+	return r < 0 ? r : output_section(w, place);
 }
 
 static int output_sections(struct sst_writer *w, struct sst_footer *f)
@@ -485,14 +523,14 @@ static int output_sections(struct sst_writer *w, struct sst_footer *f)
 	w->raw.len = 0;
 	r = index_builder_finish(&w->index, &w->raw);
 	if (r == 0)
-		r = output_raw(w, &f->section[SST_INDEX]);
+		r = output_section(w, &f->section[SST_INDEX]);
 	if (r == 0)
 		r = output_filter(w, &f->section[SST_FILTER]);
 	w->raw.len = 0;
 	if (r == 0)
 		r = sst_properties_encode(&w->info, &w->raw);
 	if (r == 0)
-		r = output_raw(w, &f->section[SST_PROPERTIES]);
+		r = output_section(w, &f->section[SST_PROPERTIES]);
 	return r;
 }
 
@@ -507,7 +545,7 @@ int sst_writer_finish(struct sst_writer *w, struct sst_info *info)
 			   w->info.number,
 			   w->failed ? "writing it failed" : "it is empty");
 	w->failed = true;
-	r = cut_block(w);
+	r = block_builder_cells(w->block) ? cut_block(w) : 0;
 	if (r == 0)
 		r = output_sections(w, &f);
 	if (r < 0)
