@@ -7,20 +7,21 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
+#define PAGE ((size_t)4096)
 
 /*
- * Has the kernel put huge pages beneath these bytes, as far as they fill some: one
- * page fault instead of 512, and those cost more than the bytes do. A refusal does
- * no harm.
+ * Has the kernel put huge pages beneath a large buffer, as far as it fills some:
+ * one page fault instead of 512, and those cost more than the bytes do. All pages
+ * of the buffer get the advice: realloc(3) moves no memory of which parts differ in
+ * it, but copies it. A refusal does no harm.
  */
 static void use_huge_pages(uint8_t *data, size_t len)
 {
 #ifdef MADV_HUGEPAGE
-	size_t skip = -(uintptr_t)data & (HUGE_PAGE - 1);
+	size_t skip = (uintptr_t)data & (PAGE - 1);
 
-	if (len >= skip + HUGE_PAGE)
-		(void)madvise(data + skip, (len - skip) & ~(HUGE_PAGE - 1),
-			      MADV_HUGEPAGE);
+	(void)madvise(data - skip, (skip + len + PAGE - 1) & ~(PAGE - 1),
+		      MADV_HUGEPAGE);
 #endif
 }
 
@@ -41,8 +42,8 @@ int buf_grow(struct buf *b, size_t more)
 		return -ENOMEM;
 	b->data = data;
 	b->cap = cap;
-	if (need >= 2 * HUGE_PAGE)
-		use_huge_pages(data, need);
+	if (cap >= 2 * HUGE_PAGE)
+		use_huge_pages(data, cap);
 	return 0;
 }
 
