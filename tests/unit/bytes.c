@@ -9,6 +9,7 @@
 
 #include "store/lsm/base/cursor.h"
 #include "store/value/bytes.h"
+#include "tests/unit/smaps.h"
 #include "store/value/quote.h"
 #include "store/value/utf8.h"
 
@@ -108,25 +109,6 @@ static void buffer_grows_and_refuses_overflow(void **state)
 	assert_int_equal(b.len, 10000);
 	buf_free(&b);
 	assert_null(b.data);
-}
-
-/* The flags of the mapping that has the address, as /proc/self/smaps tells. */
-static bool flags_at(const void *at, char *flags, size_t size)
-{
-	FILE *f = fopen("/proc/self/smaps", "r");
-	unsigned long begin, end;
-	bool here = false, found = false;
-	char line[512];
-
-	assert_non_null(f);
-	while (!found && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
-			here = (uintptr_t)at >= begin && (uintptr_t)at < end;
-		found = here && !strncmp(line, "VmFlags:", 8);
-	}
-	fclose(f);
-	snprintf(flags, size, "%s", found ? line + 8 : "");
-	return found;
 }
 
 static void a_large_buffer_is_in_huge_pages_and_a_small_one_not(void **state)

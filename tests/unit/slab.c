@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "store/lsm/base/slab.h"
+#include "tests/unit/smaps.h"
 
 struct piece {
 	uint8_t *at;
@@ -220,11 +222,39 @@ static void freeing_nothing_is_nothing(void **state)
 	slab_free(NULL, 20000);
 }
 
+static void a_large_piece_is_in_huge_pages_and_goes_back(void **state)
+{
+	enum {
+		VALUE = (10 << 20) + 100
+	};
+	char flags[512];
+	uint8_t *at;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* all is malloc()'s there */
+#endif
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) < 0)
+		skip();
+	at = slab_alloc(VALUE);
+	assert_non_null(at);
+	memset(at, 'v', VALUE);
+	if (!flags_at(at, flags, sizeof(flags)))
+		skip(); /* an emulator tells no flags */
+	assert_non_null(strstr(flags, " hg"));
+	assert_true(flags_at(at + VALUE - 1, flags, sizeof(flags)));
+	assert_non_null(strstr(flags, " hg"));
+	slab_free(at, VALUE);
+	assert_false(flags_at(at, flags, sizeof(flags)));
+	assert_false(flags_at(at + VALUE - 1, flags, sizeof(flags)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_of_any_size_do_not_overlap),
 		cmocka_unit_test(what_is_freed_is_used_again),
+		cmocka_unit_test(a_large_piece_is_in_huge_pages_and_goes_back),
 		cmocka_unit_test(a_size_that_few_ask_for_opens_no_chunk),
 		cmocka_unit_test(a_few_pieces_open_no_chunk_however_small),
 		cmocka_unit_test(chunks_of_which_little_is_used_are_emptied),

@@ -11,6 +11,7 @@
 #include "store/os/os.h"
 
 #define CHUNK SLAB_CHUNK
+#define PAGE ((size_t)4096)
 #define PIECE_MIN ((size_t)256)
 #define PIECE_MAX (CHUNK / 8)
 /*
@@ -52,7 +53,22 @@ static struct {
 	_Atomic(size_t) idle;	/* written under lock */
 } slab = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The class of a size, -1 for malloc(); *piece is the size it gets. */
+/* Has the size memory of its own from the system? */
+static bool is_large(size_t size)
+{
+#ifdef __SANITIZE_ADDRESS__
+	return false;
+#endif
+	return size >= CHUNK;
+}
+
+/* What the system gives for such a size. */
+static size_t whole_pages(size_t size)
+{
+	return (size + PAGE - 1) & ~(PAGE - 1);
+}
+
+/* The class of a size, -1 for all others; *piece is the size it gets. */
 static int class_of(size_t size, size_t *piece)
 {
 	size_t base = PIECE_MIN, steps, step;
@@ -224,7 +240,8 @@ void *slab_alloc(size_t size)
 	void *p;
 
 	if (class < 0)
-		return malloc(size);
+		return is_large(size) ? os_pages(whole_pages(size))
+				      : malloc(size);
 	pthread_mutex_lock(&slab.lock);
 	c = find_room(class, piece);
 	if (!c)
@@ -279,7 +296,10 @@ void slab_free(void *p, size_t size)
 	if (!p)
 		return;
 	if (class < 0) {
-		free(p);
+		if (is_large(size))
+			os_pages_free(p, whole_pages(size));
+		else
+			free(p);
 		return;
 	}
 	c = chunk_of(p);

@@ -11,8 +11,10 @@
  * The pieces of a chunk have one size, of sixteen steps from each power of two
  * to the next, so that a piece wastes a thirtieth; of four for sizes below a
  * page, so that there are few sizes. Sizes below 256 bytes or above an eighth
- * of a chunk are allocated by malloc(). A rare size uses free pieces in chunks
- * of larger ones. An empty chunk is freed.
+ * of a chunk are allocated by malloc(), those of a chunk or more by the system: in
+ * huge pages too, since the page faults of a value of 10 MiB take longer than to
+ * read it. A rare size uses free pieces in chunks of larger ones. An empty chunk
+ * is freed.
  *
  * Pieces are not freed chunk by chunk: a few that remain would keep a whole
  * chunk allocated. So a caller that can move its pieces registers them by

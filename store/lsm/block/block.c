@@ -52,6 +52,7 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 	/* Offsets in all of this memory are numbers of 32 bits. */
 	_Static_assert(BLOCK_LEN_MAX < UINT32_MAX / 4, "as is that of heads");
 	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;
+	passing = passing && memory < SLAB_CHUNK;
 	b = passing ? malloc(memory) : slab_alloc(memory);
 	if (!b)
 		return why(-ENOMEM, "no memory for a block of %zu bytes",

@@ -147,8 +147,8 @@ static inline uint64_t block_number(const struct block *b, enum block_column c,
 
 /*
  * Memory for a block of @raw_len bytes that holds @nrow rows. Both numbers come
- * from a file and are checked here. A @passing block, as in a merge, is not
- * allocated from the slab. -EUCLEAN, -ENOMEM.
+ * from a file and are checked here. A @passing block, as in a merge, takes no
+ * piece of the slab's chunks. -EUCLEAN, -ENOMEM.
  */
 int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out);
 void block_free(struct block *b); /* @b may be NULL */
