@@ -45,16 +45,17 @@ refused() {
 	local port
 
 	port=$(closed_port)
-	refused "127.0.0.1:$port: no connection: Connection refused" \
+	refused "127.0.0.1:$port: no connection: Connection refused: nobody listens there: does the server run, and is that its port?" \
 		"127.0.0.1:$port"
 	refused "127.0.0.1:$port: no connection: Connection refused" \
 		"127.0.0.1:$(closed_port),127.0.0.1:$port" ,ro
 	refused "no.such.host.invalid:16000: " no.such.host.invalid
+	[[ $output == *"must know the servers by the names that HBase has for them"* ]]
 }
 
 @test "a server that never answers is given up at the deadline" {
 	a_server silent
-	refused "127.0.0.1:$PORT: GetClusterId: the server did not answer in time" \
+	refused "127.0.0.1:$PORT: GetClusterId: the server did not answer in time: is it stopped or overloaded?" \
 		"127.0.0.1:$PORT"
 }
 

@@ -569,7 +569,9 @@ int rpc_wait(struct rpc *rpc)
 	if (r == 0)
 		return judge(rpc);
 	if (r == -ETIMEDOUT)
-		return why(r, "%s: %s: the server did not answer in time",
+		return why(r,
+			   "%s: %s: the server did not answer in time: is it "
+			   "stopped or overloaded?",
 			   c->name, rpc->method);
 	if (r == -ENOMEM && !reason[0])
 		return why(r, "out of memory to wait for an answer");

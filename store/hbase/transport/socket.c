@@ -118,11 +118,31 @@ static struct lookup *resolve(const char *host, uint16_t port,
 		return l;
 	*err = r < 0 ? why(r, "%s:%u: no look-up of the host's name: %s", host,
 			   port, strerror(-r))
-		     : why(-EHOSTUNREACH, "%s:%u: %s", host, port,
-			   gai_strerror(l->result));
+		     : why(-EHOSTUNREACH,
+			   "%s:%u: %s: this machine must know the servers by "
+			   "the names that HBase has for them, as by hosts(5)",
+			   host, port, gai_strerror(l->result));
 	if (l)
 		lookup_free(l);
 	return NULL;
+}
+
+/* What to look at where there is no connection. */
+static const char *advice(int err)
+{
+	switch (err) {
+	case -ECONNREFUSED:
+		return ": nobody listens there: does the server run, and is "
+		       "that its port?";
+	case -ETIMEDOUT:
+		return ": does the host run, and does a firewall let this "
+		       "machine through?";
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return ": is there a way from this machine to that address?";
+	default:
+		return "";
+	}
 }
 
 int socket_connect(struct os *os, const char *host, uint16_t port,
@@ -136,8 +156,8 @@ int socket_connect(struct os *os, const char *host, uint16_t port,
 	for (const struct addrinfo *a = l->list; a && r < 0; a = a->ai_next)
 		r = connect_to(os, a, deadline_ns);
 	lookup_free(l);
-	return r < 0 ? why(r, "%s:%u: no connection: %s", host, port,
-			   strerror(-r))
+	return r < 0 ? why(r, "%s:%u: no connection: %s%s", host, port,
+			   strerror(-r), advice(r))
 		     : r;
 }
 
@@ -154,7 +174,10 @@ int socket_poll(struct os *os, int fd, int wake, bool out, uint64_t deadline_ns,
 	if (r < 0 && errno != EINTR)
 		return why(-errno, "poll: %s", strerror(errno));
 	if (r == 0)
-		return why(-ETIMEDOUT, "the server did not answer in time");
+		return why(
+			-ETIMEDOUT,
+			"the server did not answer in time: is it stopped or "
+			"overloaded?");
 	if (p[1].revents)
 		eventfd_read(wake, &count);
 	*can_send = p[0].revents & POLLOUT;
