@@ -91,6 +91,34 @@ static int check_size(const struct change *c, const struct family_attrs *a)
 		   (const char *)c->family.data);
 }
 
+static int no_ts_left(void)
+{
+	return why(-EOVERFLOW, "no timestamp is left: the column has a version "
+			       "at the end of time");
+}
+
+/*
+ * HBase puts a sum behind the newest version, also where that is the last one that
+ * has a timestamp: what it makes there can be read by nobody here. Each of several
+ * sums of a column takes a timestamp.
+ */
+static int check_sum(const struct resolver *rs, size_t at)
+{
+	const struct change *c = &rs->m->changes[at];
+	int64_t taken = 1;
+	struct cell cell;
+	int r;
+
+	for (size_t i = 0; i < at; i++)
+		taken += counts(&rs->m->changes[i]) &&
+			 same_column(&rs->m->changes[i], c);
+	r = hbase_get(rs->t, rs->m->row, c->family, c->qualifier, TS_MAX, false,
+		      NULL, &cell, NULL);
+	if (r > 0)
+		r = cell.ts > TS_MAX - taken ? no_ts_left() : 0;
+	return r;
+}
+
 /* So many deletes of the newest version stand before this one. */
 static uint32_t deletes_before(const struct resolver *rs, size_t at)
 {
@@ -102,12 +130,6 @@ static uint32_t deletes_before(const struct resolver *rs, size_t at)
 		     rs->m->changes[i].ts > TS_MAX &&
 		     same_column(&rs->m->changes[i], c);
 	return n;
-}
-
-static int no_ts_left(void)
-{
-	return why(-EOVERFLOW, "no timestamp is left: the column has a version "
-			       "at the end of time");
 }
 
 /* Sets ts_given where the caller leaves it to the store. */
@@ -206,6 +228,8 @@ static int resolve_one(struct resolver *rs, size_t at)
 			"HBase does not add to a value at a given timestamp "
 			"together with other changes of the row: make it a "
 			"mutation of its own");
+	else if (r == 0 && counts(c))
+		r = check_sum(rs, at);
 	if (r == 0)
 		r = resolve_ts(rs, at, c, &a);
 	return r < 0 ? r : resolve_order(rs, at, &a);
