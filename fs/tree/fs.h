@@ -26,6 +26,7 @@
 #include "fs/memory/values.h"
 #include "fs/report/errors.h"
 #include "store/front/latency.h"
+#include "store/os/patience.h"
 #include "fs/report/options.h"
 #include "fs/report/trace.h"
 #include "fs/tree/place.h"
@@ -128,6 +129,7 @@ static inline struct fs *fs_begin(fuse_req_t req)
 	    TRANSPORT_DEVICE)
 		fs_note_transport(fs, req);
 	why_clear();
+	patience_begin_request();
 	fs_replied = 0;
 	return fs;
 }

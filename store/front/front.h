@@ -14,6 +14,7 @@
 
 #include "store/front/backend.h"
 #include "store/front/heat.h"
+#include "store/os/patience.h"
 
 /* The calling thread's stripe: of its own below COUNT_STRIPES_OWN. */
 static inline unsigned front_stripe(void)
@@ -57,6 +58,7 @@ static inline void front_note(struct store *s, uint64_t table, struct bytes row,
 static inline void front_begin(void)
 {
 	why_clear();
+	patience_begin_call();
 }
 
 static inline int front_end(struct store *s, int r)

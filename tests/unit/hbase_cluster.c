@@ -15,6 +15,7 @@
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/admin_messages.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_server.h"
 
@@ -204,6 +205,7 @@ static void *accept_all(void *arg)
 
 static void begin(struct masters *m, const struct step *script, size_t n)
 {
+	patience_begin_request();
 	*m = (struct masters){.script = script, .nsteps = n};
 	pthread_mutex_init(&m->lock, NULL);
 	m->fd = server_listen(&m->port);
@@ -398,6 +400,63 @@ static void a_call_with_all_its_parts_ends_in_time(void **state)
 	end(&m, c);
 }
 
+/*
+ * The calls of one request do not each wait for a server that is silent: when the
+ * first has waited for all of the time, the next ones ask nobody and say why.
+ */
+static void the_calls_of_a_request_end_in_time_together(void **state)
+{
+	static const struct step script[] = {
+		{"GetClusterId", ANSWERS},
+		{"GetActiveMaster", ANSWERS},
+		{"GetTableNames", IS_SILENT_TO_THE_END},
+		/* And of the next request: */
+		{"GetActiveMaster", ANSWERS},
+		{"GetTableNames", ANSWERS},
+	};
+	struct why_kept first;
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, script, 5);
+	assert_int_equal(open_cluster(&m, &c), 0);
+	assert_true(admin_tables(c, no_table, NULL) < 0);
+	why_keep(&first);
+	assert_non_null(strstr(first.text, "GetTableNames"));
+	for (int i = 0; i < 3; i++) {
+		why_clear();
+		patience_begin_call();
+		assert_int_equal(admin_tables(c, no_table, NULL), -ETIMEDOUT);
+		assert_string_equal(store_why(), first.text);
+	}
+	patience_begin_request();
+	assert_int_equal(admin_tables(c, no_table, NULL), 0);
+	end(&m, c);
+}
+
+/* What was waited for in vain is taken from what is left, and no more. */
+static void what_a_request_has_lost_is_not_left_to_its_next_call(void **state)
+{
+	static const struct step script[] = {
+		{"GetClusterId", ANSWERS},
+		{"GetActiveMaster", ANSWERS},
+		{"GetTableNames", IS_STANDBY_LATE},
+		{"GetActiveMaster", ANSWERS},
+		{"GetTableNames", ANSWERS},
+		{"GetTableNames", ANSWERS},
+	};
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, script, 6);
+	assert_int_equal(open_cluster(&m, &c), 0);
+	assert_int_equal(admin_tables(c, no_table, NULL), 0);
+	m.timeout_ms = 0;
+	assert_int_equal(admin_tables(c, no_table, NULL), 0);
+	assert_in_range(m.timeout_ms, 1, 1001);
+	end(&m, c);
+}
+
 /* The same of where hbase:meta is, which only the masters know. */
 static void a_region_is_looked_for_in_the_time_that_is_left(void **state)
 {
@@ -486,6 +545,9 @@ int main(void)
 		cmocka_unit_test(the_last_reason_that_was_told_in_time_stays),
 		cmocka_unit_test(no_active_master_is_a_timeout),
 		cmocka_unit_test(a_call_with_all_its_parts_ends_in_time),
+		cmocka_unit_test(the_calls_of_a_request_end_in_time_together),
+		cmocka_unit_test(
+			what_a_request_has_lost_is_not_left_to_its_next_call),
 		cmocka_unit_test(
 			a_region_is_looked_for_in_the_time_that_is_left),
 		cmocka_unit_test(

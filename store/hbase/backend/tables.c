@@ -10,6 +10,7 @@
 #include "store/hbase/master/upkeep.h"
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/cluster/regions.h"
+#include "store/os/patience.h"
 
 /* Reads the schema anew. REQUIRES: lock. */
 static int read_schema(struct hbase_table *t)
@@ -440,6 +441,7 @@ static int each_table(struct store *s, struct table *t,
 	if (t)
 		return act(hbase_of(s)->cluster, name_of(t));
 	while ((r = hbase_table_next(s, bytes_str(name), name)) > 0) {
+		patience_renew();
 		r = act(hbase_of(s)->cluster, bytes_str(name));
 		if (r < 0)
 			break;

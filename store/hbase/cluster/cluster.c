@@ -7,6 +7,7 @@
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/wire/messages.h"
 #include "store/os/clock.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 
 #define MASTERS_MAX 16
@@ -61,8 +62,8 @@ struct retry cluster_retry(struct cluster *c)
 {
 	return (struct retry){
 		.os = c->os,
-		.deadline_ns =
-			os_monotonic_ns(c->os) + c->timeout_ms * 1000000ull,
+		.deadline_ns = os_monotonic_ns(c->os) +
+			       patience_left(c->timeout_ms * 1000000ull),
 	};
 }
 
@@ -183,7 +184,9 @@ static int wait_for_connect(struct link *l, uint64_t deadline_ns)
 	       clock_cond_wait(&l->changed, &l->lock, deadline_ns))
 		;
 	return l->is_connecting
-		       ? why(-ETIMEDOUT, "%s:%u: no connection in time",
+		       ? why(-ETIMEDOUT,
+			     "%s:%u: no connection in time: does the host run, "
+			     "and does a firewall let this machine through?",
 			     l->server.host, l->server.port)
 		       : 0;
 }
@@ -216,12 +219,39 @@ static int link_connect(struct link *l, uint64_t deadline_ns)
 	return r;
 }
 
+/* The request of which this is a part has waited in vain for long enough. */
+static int no_patience(const struct server *to, const struct rpc_request *q,
+		       struct failure *f)
+{
+	const char *reason = patience_reason();
+
+	*f = (struct failure){-ETIMEDOUT, CURE_NONE, true};
+	return reason[0] ? why(-ETIMEDOUT, "%s", reason)
+			 : why(-ETIMEDOUT, "%s:%u: %s: no time is left",
+			       to->host, to->port, q->method);
+}
+
+/* What failed since @since was waited for in vain, unless it was a refusal. */
+static void note_loss(struct cluster *c, uint64_t since,
+		      const struct failure *f)
+{
+	if (f->cure != CURE_NONE)
+		patience_lose(os_monotonic_ns(c->os) - since);
+}
+
 int attempt_start(struct cluster *c, const struct server *to,
 		  enum service service, const struct rpc_request *q,
 		  struct attempt *call, struct failure *f)
 {
-	struct link *l = link_get(c, to, service);
+	uint64_t begin = os_monotonic_ns(c->os);
+	struct link *l;
 	int r;
+
+	*call = (struct attempt){0};
+	/* That says nothing of the server, whose connection stays. */
+	if (q->deadline_ns && begin >= q->deadline_ns)
+		return no_patience(to, q, f);
+	l = link_get(c, to, service);
 
 	*call = (struct attempt){.link = l};
 	if (!l)
@@ -235,11 +265,14 @@ int attempt_start(struct cluster *c, const struct server *to,
 	if (l)
 		link_unlist(l);
 	*f = failure_judge(r, NULL);
+	note_loss(c, begin, f);
 	return r;
 }
 
 int attempt_wait(struct attempt *call, struct failure *f)
 {
+	struct cluster *c = call->link->cluster;
+	uint64_t begin = os_monotonic_ns(c->os);
 	int r = rpc_wait(&call->rpc);
 
 	if (r == 0)
@@ -248,6 +281,7 @@ int attempt_wait(struct attempt *call, struct failure *f)
 	if (r == -ETIMEDOUT || !connection_is_up(call->link->connection))
 		link_unlist(call->link);
 	*f = failure_judge(r, &call->rpc.answer.exception);
+	note_loss(c, begin, f);
 	return r;
 }
 

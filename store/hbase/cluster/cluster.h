@@ -36,7 +36,10 @@ int cluster_open(const struct cluster_options *o, struct cluster **out);
 /* REQUIRES: no call is under way, no region is held. NULL is none. */
 void cluster_close(struct cluster *c);
 struct os *cluster_os(struct cluster *c);
-/* What a call that begins now may take with all its tries. */
+/*
+ * What a call that begins now may take with all its tries: the less the longer the
+ * request that it is a part of has waited in vain (patience.h).
+ */
 struct retry cluster_retry(struct cluster *c);
 
 struct server {

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/os/patience.h"
+
 /* The first wait, each next one twice as long up to the last. */
 #define WAIT_FIRST_MS 20
 #define WAIT_LAST_MS 2000
@@ -208,5 +210,6 @@ int retry_wait(struct retry *retry, const struct failure *f)
 	if (now + ms * 1000000ull >= retry->deadline_ns)
 		return 0;
 	os_sleep_ms(retry->os, ms);
+	patience_lose(ms * 1000000ull);
 	return 1;
 }

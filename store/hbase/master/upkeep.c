@@ -5,6 +5,7 @@
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/admin_messages.h"
 #include "store/hbase/master/procedure.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 
 #define POLL_MS 10
@@ -171,8 +172,10 @@ static int visit_all(struct cluster *c, struct bytes table,
 	int r;
 
 	do {
-		struct visit v = {.c = c, .retry = cluster_retry(c)};
+		struct visit v = {.c = c};
 
+		patience_renew();
+		v.retry = cluster_retry(c);
 		r = visit_region(&v, table, buf_bytes(&row), act);
 		if (r == 0 && buf_set(&row, v.at->end) < 0)
 			r = why(-ENOMEM, "out of memory for a row");

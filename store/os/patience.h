@@ -1,0 +1,51 @@
+/*
+ * What a request may wait in vain.
+ *
+ * A request, such as one of the kernel, may make several calls of servers that do
+ * not answer, each of which waits until a limit. So that these do not add up, what
+ * a thread has waited in vain since its request began is taken from what its next
+ * calls may wait; when nothing is left they fail at once, as the last one did.
+ * What is answered costs nothing, however long it takes.
+ *
+ * Threads: what is counted is the calling thread's own.
+ */
+#ifndef CELLFS_STORE_OS_PATIENCE_H
+#define CELLFS_STORE_OS_PATIENCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct patience {
+	bool has_requests; /* of the thread: calls are parts of them */
+	uint64_t lost_ns;
+};
+extern _Thread_local struct patience patience; /* for the inline code below */
+
+/* A request begins on this thread, which has no other work. */
+static inline void patience_begin_request(void)
+{
+	patience.has_requests = true;
+	patience.lost_ns = 0;
+}
+
+/* A call of the store begins: where nobody speaks of requests it is one. */
+static inline void patience_begin_call(void)
+{
+	if (!patience.has_requests)
+		patience.lost_ns = 0;
+}
+
+/* A part of long work begins, of which each may wait as long as a request. */
+static inline void patience_renew(void)
+{
+	patience.lost_ns = 0;
+}
+
+/* So long was waited in vain; store_why() says for what. */
+void patience_lose(uint64_t ns);
+/* So long may still be waited, of @most. */
+uint64_t patience_left(uint64_t most);
+/* For what the thread waited in vain the last time; may be empty. */
+const char *patience_reason(void);
+
+#endif
