@@ -3,13 +3,9 @@
  * one that overwrites, flushes and compacts.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/temp_store.h"
 
 #define READERS 4

@@ -6,14 +6,7 @@
  * they walk in vain, in the other never; every answer must be the same, of
  * scans too that were opened long before.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/base/ts_set.h"
 #include "store/lsm/rules/alive_inside.h"
 #include "tests/unit/temp_store.h"

@@ -2,16 +2,7 @@
  * What is kept of columns and rows of which much is hidden, asked directly: sets as
  * they were, changes while one is learned, and what is not kept.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/rules/alive_inside.h"
 
 /* The most runs of a row, of a patience of 1. */

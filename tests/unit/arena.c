@@ -1,12 +1,5 @@
 /* Memory of memtables: what is idle in the pool, and when it goes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/base/arena.h"
 
 #define SIZE (ARENA_LARGE - 64)

@@ -1,14 +1,8 @@
 /* Bare blocks: a full cache keeps where the values lie, and not the values. */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/table/sst_file.h"
 #include "store/lsm/block/cache.h"
 #include "store/value/why.h"

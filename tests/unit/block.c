@@ -1,12 +1,5 @@
 /* Blocks: what is built is found; what is damaged is refused or harmless. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/block/block.h"
 #include "store/value/why.h"
 

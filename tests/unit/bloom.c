@@ -1,12 +1,7 @@
 /* Bloom filters: never a wrong no, seldom a wrong maybe. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 #include <xxhash.h>
 
+#include "tests/unit/unit.h"
 #include "store/lsm/block/bloom.h"
 
 static uint64_t key(uint64_t i)

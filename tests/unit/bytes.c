@@ -1,12 +1,6 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/base/cursor.h"
 #include "store/value/bytes.h"
 #include "tests/unit/smaps.h"

@@ -1,12 +1,7 @@
 /* The block cache: bounded, shared, and never frees what somebody reads. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/base/slab.h"
 #include "store/lsm/block/cache.h"
 #include "tests/unit/xorshift.h"

@@ -5,16 +5,10 @@
 #ifndef CELLFS_TESTS_UNIT_CATALOG_H
 #define CELLFS_TESTS_UNIT_CATALOG_H
 
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 #include <xxhash.h>
 
+#include "tests/unit/unit.h"
 #include "store/lsm/manifest/manifest.h"
 #include "store/value/why.h"
 #include "tests/fuzz/catalog_print.h"

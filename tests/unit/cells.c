@@ -1,11 +1,4 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "fs/text/cells.h"
 #include "fs/text/cells_import.h"
 #include "store/front/backend.h"

@@ -2,16 +2,11 @@
 #ifndef CELLFS_TESTS_UNIT_CHILD_H
 #define CELLFS_TESTS_UNIT_CHILD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/unit/unit.h"
 
 /*
  * True in the child, which ends by _exit(2): cmocka's assertions are the parent's.

@@ -1,10 +1,5 @@
 /* Tables made of snapshots, and put back to them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/engine.h"
 
 /* Work in the caller, and small files. */

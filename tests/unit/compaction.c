@@ -2,13 +2,7 @@
  * Compaction: the choice, over levels drawn as rows of ranges and sizes, and
  * the work, over files of a disk in memory.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "array_cursor.h"
 #include "store/lsm/compaction/compaction.h"
 #include "store/lsm/block/cache.h"

@@ -3,13 +3,7 @@
  * goes on. On a disk in memory, with files small enough to have each byte of
  * them in mind.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/filter/filter.h"
 #include "store/lsm/background/background.h"
 #include "store/os/os.h"

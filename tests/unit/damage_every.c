@@ -5,13 +5,7 @@
  *
  * A sample of it; with CELLFS_THOROUGH=1 each bit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/os/os.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"

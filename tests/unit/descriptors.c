@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "fs/host/descriptors.h"
 #include "tests/unit/child.h"
 

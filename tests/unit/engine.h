@@ -5,13 +5,7 @@
 #ifndef CELLFS_TESTS_UNIT_ENGINE_H
 #define CELLFS_TESTS_UNIT_ENGINE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/admin/engine.h"
 #include "tests/unit/temp_store.h"
 

@@ -1,13 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
+#include "tests/unit/unit.h"
 #include "fs/report/errors.h"
 
 static struct errors *es;

@@ -4,14 +4,9 @@
  * that was acknowledged is lost. No errno of the system means more to the store
  * than that.
  */
-#include <errno.h>
 #include <unistd.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/os/os.h"
 #include "store/value/why.h"
 #include "tests/sim/os_fault.h"

@@ -1,14 +1,5 @@
 /* The filter language: what it takes, and what it says of what it does not. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/filter/filter_inside.h"
 #include "store/value/why.h"
 

@@ -1,11 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-
+#include "tests/unit/unit.h"
 #include "fs/kernel/gone.h"
 
 static const int64_t now = 5000;

@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <errno.h>
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "fs/kernel/handle.h"
 
 static int released, freed;

@@ -1,12 +1,5 @@
 /* What a build without Kerberos and TLS says of clusters that want them. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hbase/transport/gssapi.h"
 #include "store/hbase/transport/tls.h"
 #include "store/value/why.h"

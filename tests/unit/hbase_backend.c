@@ -3,16 +3,11 @@
  * one region with the families a and b, which hold the test's cells. A read gives
  * those of the family that it names, whatever else it says.
  */
-#include <setjmp.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 
+#include "tests/unit/unit.h"
 #include "store/hbase/backend/hbase.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/hbase/master/admin_messages.h"

@@ -2,14 +2,7 @@
  * Cells as HBase sends them. The blocks in CORPUS are those of a server of
  * HBase 2.6.4.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_corpus.h"

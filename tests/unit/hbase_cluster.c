@@ -4,14 +4,9 @@
  * is done with it.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/admin_messages.h"

@@ -3,13 +3,8 @@
  * answers, or not, as a script of the test says.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_server.h"
 

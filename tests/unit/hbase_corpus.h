@@ -2,13 +2,7 @@
 #ifndef CELLFS_TESTS_UNIT_HBASE_CORPUS_H
 #define CELLFS_TESTS_UNIT_HBASE_CORPUS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/value/bytes.h"
 
 /* In memory of exactly its size, so that a sanitizer sees what reads on. */

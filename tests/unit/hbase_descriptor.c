@@ -2,14 +2,7 @@
  * HBase's description of a table and our schema, filters as messages, and what
  * the failures of servers mean.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hbase/cluster/failure.h"
 #include "store/hbase/filters/filter_message.h"
 #include "store/hbase/master/descriptor.h"

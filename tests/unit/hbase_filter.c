@@ -3,13 +3,8 @@
  * not change by it is shown by tests/hbase/cluster.
  */
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hbase/filters/filter_part.h"
 
 #define PACKAGE "org.apache.hadoop.hbase.filter."

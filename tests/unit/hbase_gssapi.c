@@ -3,17 +3,10 @@
  * says what the test wants: a token is a byte, 'P' if it is private and else 'I',
  * and what it protects.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <gssapi/gssapi.h>
 
+#include "tests/unit/unit.h"
 #include "store/hbase/transport/gssapi.h"
 #include "store/value/why.h"
 

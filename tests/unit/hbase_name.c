@@ -1,12 +1,5 @@
 /* The name of a cluster, and what it asks for. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hbase/backend/name.h"
 #include "store/value/why.h"
 

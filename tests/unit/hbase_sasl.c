@@ -3,13 +3,8 @@
  * against a server that says what a test wants.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hbase/transport/sasl.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_server.h"

@@ -2,16 +2,11 @@
  * How a scan takes leave of a region server, which a thread here plays: one
  * table of one region, whose scans have no end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <poll.h>
 #include <pthread.h>
 
+#include "tests/unit/unit.h"
 #include "store/hbase/calls/range_scan.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "tests/unit/hbase_server.h"

@@ -1,15 +1,9 @@
 /*
  * Connecting, with a resolver that answers when the test lets it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <netdb.h>
 
+#include "tests/unit/unit.h"
 #include "store/hbase/transport/socket.h"
 #include "store/os/clock.h"
 #include "store/value/why.h"

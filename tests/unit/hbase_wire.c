@@ -2,14 +2,7 @@
  * HBase's messages and frames. The answers in CORPUS are those of a server of
  * HBase 2.6.4.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_corpus.h"
 #include "tests/fuzz/hbase_walk.h"

@@ -1,11 +1,5 @@
 /* Heads: numbers that compare as the strings do which they begin. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/base/heads.h"
 
 /* Strings of up to ten bytes of these: many are alike, with and without NUL. */

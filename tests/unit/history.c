@@ -1,11 +1,5 @@
 /* What a tree has lost: gaps add up, stay few, and never shrink. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/base/history.h"
 #include "store/value/why.h"
 

@@ -2,14 +2,9 @@
  * The files of one moment: copied while the store goes on, they are the store of
  * that moment. Of the store itself, of one that is served, of one open to read.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hold.h"
 #include "tests/model/loop.h"
 #include "tests/unit/temp_store.h"

@@ -1,19 +1,10 @@
 /* A directory is empty, or it is not, or that cannot be said; and nothing stays open. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "fs/host/host_dir.h"
 
 /* There is no memory for a directory that is read. */

@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 
+#include "tests/unit/unit.h"
 #include "fs/kernel/fuse.h"
 #include "fs/kernel/invalidate.h"
 #include "fs/kernel/node.h"

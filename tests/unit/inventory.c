@@ -1,12 +1,5 @@
 /* The inventory of a backup as text. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tools/backup/inventory.h"
 
 static struct inventory_file two[] = {

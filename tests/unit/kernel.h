@@ -6,19 +6,10 @@
 #ifndef CELLFS_TESTS_UNIT_KERNEL_H
 #define CELLFS_TESTS_UNIT_KERNEL_H
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "fs/ops/fs_life.h"
 #include "fs/ops/ops.h"
 

@@ -1,13 +1,7 @@
 /* Levels: which files make up a tree, and reading a level as one. */
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/manifest/levels.h"
 #include "store/lsm/block/cache.h"
 #include "store/value/why.h"

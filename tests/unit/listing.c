@@ -1,13 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
+#include "tests/unit/unit.h"
 #include "fs/look/listing.h"
 #include "fs/look/lookup.h"
 #include "fs/ops/fs_life.h"

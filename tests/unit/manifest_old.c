@@ -1,12 +1,7 @@
 /* Stores of format 4: what is read of them, and how they become newer. */
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/manifest/manifest.h"
 #include "store/value/why.h"
 #include "tests/sim/os_sim.h"

@@ -2,15 +2,7 @@
  * What the mount keeps in memory: sorted names, the overlay, scratch files,
  * drafts. All of it ordered and bounded.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-#include <errno.h>
-
+#include "tests/unit/unit.h"
 #include "fs/kernel/node.h"
 #include "fs/memory/draft.h"
 #include "fs/memory/overlay.h"

@@ -2,14 +2,7 @@
 #ifndef CELLFS_TESTS_UNIT_MEMTABLE_H
 #define CELLFS_TESTS_UNIT_MEMTABLE_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/mem/memtable.h"
 
 #define TREE 7

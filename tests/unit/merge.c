@@ -1,9 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "array_cursor.h"
 #include "store/lsm/merge/merge.h"
 

@@ -7,12 +7,8 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/wal/wal.h"
 #include "store/lsm/wal/wal_replay.h"

@@ -1,13 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <stdio.h>
-
+#include "tests/unit/unit.h"
 #include "fs/text/name.h"
 #include "fs/text/nearest.h"
 

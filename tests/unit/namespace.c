@@ -1,10 +1,5 @@
 /* Namespaces, and tables that are emptied. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/engine.h"
 
 /* The names behind one another, of tables or of namespaces. */

@@ -7,13 +7,7 @@
  *
  * $CELLFS_ALLOCATIONS failures, or 10,000; $CELLFS_SEED.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/alloc_fault.h"
 #include "tests/unit/temp_store.h"
 

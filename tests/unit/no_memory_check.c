@@ -6,14 +6,7 @@
  * sees); and the store, opened again, has all that it had, and what was
  * acknowledged meanwhile.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/alloc_fault.h"
 #include "tests/unit/temp_store.h"

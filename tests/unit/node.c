@@ -1,14 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "tests/unit/unit.h"
 #include "fs/kernel/fstable.h"
 #include "fs/kernel/node.h"
 #include "fs/kernel/node_table.h"

@@ -2,13 +2,7 @@
  * What a log that is kept says of times and tables: after failures of the disk, a
  * crash, and while all happens at once.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/hold.h"
 #include "store/lsm/manifest/catalog_format.h"
 #include "store/lsm/manifest/manifest.h"

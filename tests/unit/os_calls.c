@@ -2,19 +2,12 @@
  * What the real door asks of the kernel: the linker puts these calls between
  * os_posix.c and the C library (--wrap).
  */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/os/os.h"
 
 /* What is to happen, and what did. */

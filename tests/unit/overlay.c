@@ -1,13 +1,5 @@
 /* What is only in memory is bounded: here to 64 KiB, see meson.build. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "fs/memory/overlay.h"
 
 struct fixture {

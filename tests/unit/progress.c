@@ -1,15 +1,8 @@
 /* The line that shows how far a command has come. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tools/progress/progress.h"
 
 static void a_long_line_has_a_shorter_bar_and_is_whole(void **state)

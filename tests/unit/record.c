@@ -1,14 +1,6 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <xxhash.h>
 
+#include "tests/unit/unit.h"
 #include "store/lsm/wal/record.h"
 #include "tests/fuzz/record.c"
 

@@ -2,15 +2,7 @@
  * Patterns of filters. What a case finds is what java.util.regex.Pattern finds
  * with DOTALL, in text that was decoded from UTF-8, as HBase asks it.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/filter/filter_inside.h"
 #include "store/value/why.h"
 

@@ -3,14 +3,7 @@
  * a disk in memory. That the client answers as the store does is shown by
  * `model --subject remote` and `run-cases --served`.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/front/backend.h"
 #include "store/remote/client.h"
 #include "store/remote/server_inside.h"

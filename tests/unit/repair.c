@@ -3,17 +3,9 @@
  * store_repair() takes, what it says of the rest, and that neither a call that
  * fails nor an allocation is taken for damage, or makes less of it silently.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/manifest/directory.h"
 #include "store/lsm/wal/wal.h"
 #include "store/value/why.h"

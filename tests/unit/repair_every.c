@@ -6,14 +6,7 @@
  *
  * A sample of it; with CELLFS_THOROUGH=1 each bit.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/block/cache.h"
 #include "store/lsm/manifest/directory.h"
 #include "store/lsm/table/sst_file.h"

@@ -6,12 +6,7 @@
  * few cells over many files; and rows that markers cover whole, or not quite.
  * Reversed scans never run; row by row they give the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/unit/temp_store.h"
 #include "tests/unit/thorough.h"
 

@@ -1,12 +1,5 @@
 /* Schemas: names, attributes, the text for people, the bytes for manifests. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/value/schema.h"
 #include "store/value/why.h"
 

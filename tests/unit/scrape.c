@@ -1,16 +1,9 @@
 /* What a scraper is told that asks for no figures, or when there are none. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "fs/control/metrics.h"
 #include "fs/control/scrape.h"
 

@@ -1,15 +1,8 @@
 /* What a build without libmicrohttpd says of -o metrics. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "fs/control/scrape.h"
 #include "store/value/why.h"
 

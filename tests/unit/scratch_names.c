@@ -1,11 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-
+#include "tests/unit/unit.h"
 #include "fs/memory/scratch_names.h"
 #include "fs/tree/kind.h"
 #include "store/value/why.h"

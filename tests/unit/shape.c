@@ -1,10 +1,5 @@
 /* What a store tells of its shape, and the page that is drawn of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/front/heat.h"
 #include "store/front/shape.h"
 #include "tests/sim/os_sim.h"

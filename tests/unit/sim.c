@@ -1,12 +1,5 @@
 /* The simulated disk, its crashes and its faults. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
 

@@ -1,13 +1,7 @@
 /* Memory for blocks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <unistd.h>
 
 #include "store/lsm/base/slab.h"
 #include "tests/unit/smaps.h"

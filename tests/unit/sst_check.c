@@ -3,16 +3,7 @@
  * part by part, and where the disk or memory does not allow it; and what stands for
  * a file that is lost.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/table/sst_file.h"
 #include "store/value/why.h"
 #include "tests/sim/os_fault.h"

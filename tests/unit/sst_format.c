@@ -2,14 +2,7 @@
  * What lies behind the checksums of a table file's footer, and its properties: a
  * right checksum does not make numbers right.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/table/sst_format.h"
 #include "store/value/why.h"
 

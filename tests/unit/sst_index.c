@@ -1,12 +1,5 @@
 /* The index of an sstable: in which block a row is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/table/sst_index.h"
 
 #define NBLOCKS 70

@@ -5,16 +5,10 @@
 #ifndef CELLFS_TESTS_UNIT_SST_MODEL_H
 #define CELLFS_TESTS_UNIT_SST_MODEL_H
 
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/block/cache.h"
 #include "store/lsm/table/sstable.h"
 #include "store/value/why.h"

@@ -1,13 +1,7 @@
 /* The wrappers of store.h, with the reference of the model tests behind. */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/front/args.h"
 #include "store/front/backend.h"
 #include "store/front/latency.h"

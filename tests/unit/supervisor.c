@@ -2,23 +2,14 @@
  * What a supervisor hears. statfs(2) is the test's own: it says what is mounted,
  * and when it returns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
 #include <semaphore.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "fs/host/supervisor.h"
 #include "store/os/clock.h"
 

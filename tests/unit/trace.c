@@ -1,18 +1,9 @@
 /* What .cellfs/trace says: which requests, in which words, and how many. */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "fs/report/trace.h"
 #include "store/value/why.h"
 

@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
 #include <time.h>
 
+#include "tests/unit/unit.h"
 #include "fs/kernel/node.h"
 #include "fs/tree/view.h"
 #include "store/value/why.h"

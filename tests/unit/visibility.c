@@ -5,13 +5,7 @@
  *	70 ──P────x	a put at s1, deleted at s3
  *	60 ────P──────	a put at s2, alive
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "array_cursor.h"
 #include "store/lsm/rules/version_count.h"
 #include "store/lsm/rules/visibility.h"

@@ -8,12 +8,7 @@
  * CELLFS_SEED=N repeats the case that was printed; CELLFS_CASES=N sets how
  * many.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "array_cursor.h"
 #include "store/lsm/base/history.h"
 #include "store/lsm/merge/merge.h"

@@ -1,16 +1,9 @@
 /* The write-ahead log on a real directory. Crashes of it: wal_crash.c. */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/wal/wal.h"
 #include "store/lsm/wal/wal_live.h"
 #include "store/lsm/wal/wal_replay.h"

@@ -6,15 +6,7 @@
  * records that were appended, with all that were synced (and after the death
  * of the process alone: with all that were acknowledged), and goes on.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"

@@ -3,14 +3,7 @@
  * exchanged: it is detected, or the records come back; never wrong ones, and
  * never fewer than what the log itself says was durable.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/wal/wal_format.h"
 #include "store/value/why.h"
 #include "tests/sim/os_sim.h"

@@ -3,17 +3,11 @@
  * watched: when they are such, that they keep the rule of wal_live.h, and that
  * what they made durable is found after a loss of power at any moment.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/wal/wal_live.h"
 #include "store/value/why.h"
 #include "tests/sim/os_sim.h"

@@ -1,13 +1,5 @@
 /* The log that is kept. Crashes of it: wal_crash.c. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/value/why.h"
 #include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"

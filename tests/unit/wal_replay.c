@@ -2,15 +2,7 @@
  * Logs made by hand, record by record, and what wal_replay() makes of them: what is
  * damage, and what is a tail that was being written.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/wal/wal.h"
 #include "store/value/why.h"
 #include "tests/unit/wal_by_hand.h"

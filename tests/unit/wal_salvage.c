@@ -2,16 +2,9 @@
  * Logs made by hand, record by record, and what wal_salvage() makes of them: which
  * records it hands out, and what it tells of those that it does not.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/wal/wal_format.h"
 #include "store/lsm/wal/wal_replay.h"
 #include "store/lsm/wal/wal_salvage.h"

@@ -2,14 +2,7 @@
  * An open log for which space, or a file, cannot be had; and one that is only read,
  * or is damaged while it is open.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "store/lsm/wal/wal.h"
 #include "store/lsm/wal/wal_replay.h"
 #include "store/value/why.h"

@@ -1,14 +1,5 @@
 /* What cellctl top makes of metrics and of the trace. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "tools/watch/frame.h"
 #include "tools/watch/spark.h"
 
