@@ -13,7 +13,6 @@ int cmd_is_disabled(struct request *rq)
 {
 	int code = print_truth("disabled", false);
 
-	(void)rq;
 	return code ? code : EXIT_NONE;
 }
 
@@ -37,7 +36,6 @@ int cmd_drop_all(struct request *rq)
 
 static int note_enabled(struct request *rq, const char *name)
 {
-	(void)rq;
 	fprintf(stderr,
 		"cellctl: note: %s is enabled, as every table is here\n", name);
 	return EXIT_DONE;

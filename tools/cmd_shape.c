@@ -42,7 +42,6 @@ static int draw(struct request *rq, bool plain,
 
 static void plot(struct page *p, const struct shape *s, const char *name)
 {
-	(void)name;
 	draw_plot(p, s);
 }
 
@@ -61,7 +60,6 @@ static void put_row(struct page *p, struct bytes row)
 /* A line a file. */
 static void list(struct page *p, const struct shape *s, const char *name)
 {
-	(void)name;
 	for (size_t i = 0; i < s->nfiles; i++) {
 		const struct shape_file *f = &s->files_of[i];
 

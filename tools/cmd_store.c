@@ -17,7 +17,6 @@
 
 int cmd_init(struct request *rq)
 {
-	(void)rq;
 	return EXIT_DONE;
 }
 
@@ -94,7 +93,6 @@ static int check_mounted(struct request *rq, struct checking *k)
 
 static bool went(void *arg, uint64_t bytes)
 {
-	(void)arg;
 	return progress_add(bytes);
 }
 

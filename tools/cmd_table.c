@@ -48,7 +48,6 @@ int each_match(struct request *rq, const char *pattern,
 
 static int show_table(struct request *rq, const char *name)
 {
-	(void)rq;
 	return print_name("table", name);
 }
 
@@ -60,7 +59,6 @@ int cmd_tables(struct request *rq)
 
 static int show_namespace(struct request *rq, const char *name)
 {
-	(void)rq;
 	return print_name("namespace", name);
 }
 

@@ -51,7 +51,6 @@ static void *read_trace(void *arg)
 	char *line = NULL;
 	size_t cap = 0;
 
-	(void)arg;
 	while (getline(&line, &cap, trace.file) > 0) {
 		line[strcspn(line, "\n")] = '\0';
 		pthread_mutex_lock(&trace.lock);

@@ -109,7 +109,6 @@ static void *ping(void *arg)
 {
 	struct statfs st;
 
-	(void)arg;
 	do {
 		/* Another filesystem is there when this one was unmounted. */
 		if (statfs(supervisor.mountpoint, &st) == 0 &&

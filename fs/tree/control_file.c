@@ -30,7 +30,6 @@ static const struct control_file store_file = {.name = CONTROL_STORE_NAME,
 
 const char *control_name(const struct fs *fs, uint64_t i)
 {
-	(void)fs;
 	return i < FILES ? files[i].name : NULL;
 }
 

@@ -35,7 +35,6 @@ static void check_reply(struct bytes in)
 static int unwrap(struct sasl_mechanism *m, struct bytes packet,
 		  struct buf *out)
 {
-	(void)m;
 	if (!packet.len || packet.data[0])
 		return why(-71, "no zero");
 	return buf_append(out, packet.data + 1, packet.len - 1);
@@ -43,7 +42,6 @@ static int unwrap(struct sasl_mechanism *m, struct bytes packet,
 
 static void free_none(struct sasl_mechanism *m)
 {
-	(void)m;
 }
 
 /* Unseals @in in pieces of @step: the first error. */

@@ -6,7 +6,6 @@ static void newest_value_is_read_back(void **state)
 	struct fixture f = begin();
 	struct cellfs_buffer value = {0};
 
-	(void)state;
 	assert_int_equal(put(&f, "r", "q", "old"), 0);
 	assert_int_equal(put(&f, "r", "q", "new"), 0);
 	assert_string_equal(get(&f, "r", "q"), "new");
@@ -35,7 +34,6 @@ static void each_put_is_a_version_of_its_own(void **state)
 	struct cellfs_scan *sc;
 	char row[8];
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		snprintf(row, sizeof(row), "%03d", i);
 		for (int n = 0; n < 3; n++)
@@ -54,7 +52,6 @@ static void put_and_delete_reach_beyond_the_clock(void **state)
 	struct fixture f = begin();
 	struct cellfs_cell c;
 
-	(void)state;
 	put_at(&f, "r", "q", CELLFS_TS_MAX - 1000, "future");
 	assert_int_equal(put(&f, "r", "q", "newest"), 0);
 	assert_string_equal(get(&f, "r", "q"), "newest");
@@ -84,7 +81,6 @@ static void what_is_not_found_is_not_written(void **state)
 	struct cellfs_buffer value = {0};
 	struct cellfs_cell cell = {.ts_ms = 77};
 
-	(void)state;
 	put(&f, "r", "q", "kept");
 	assert_int_equal(cellfs_get(f.t, r, g, q, &value), 1);
 	assert_int_equal(cellfs_get(f.t, r, g, str("x"), &value), 0);
@@ -107,7 +103,6 @@ static void deletes_hide_the_column_or_the_row(void **state)
 {
 	struct fixture f = begin();
 
-	(void)state;
 	put_at(&f, "r", "a", 1, "1");
 	put_at(&f, "r", "a", 2, "2");
 	put_at(&f, "r", "b", 3, "3");
@@ -129,7 +124,6 @@ static void increments_add_and_appends_append(void **state)
 	struct cellfs_bytes r = str("r"), g = str("f"), q = str("n");
 	int64_t sum = 0;
 
-	(void)state;
 	assert_int_equal(cellfs_increment(f.t, r, g, q, 5, &sum), 0);
 	assert_int_equal(sum, 5);
 	assert_int_equal(cellfs_increment(f.t, r, g, q, -7, NULL), 0);
@@ -159,7 +153,6 @@ static void wrong_changes_are_refused_with_a_sentence(void **state)
 		.row = str("r"), .changes = &c, .nchanges = 1};
 	char big[200];
 
-	(void)state;
 	memset(big, 'x', sizeof(big));
 	assert_refused(put(&f, "", "q", "v"), -EINVAL, "row key is empty");
 	assert_refused(cellfs_put(f.t, str("r"), str("x"), str("q"), str("v")),
@@ -211,7 +204,6 @@ static void keys_and_values_are_as_long_as_the_header_says(void **state)
 	struct cellfs_bytes r = str("r"), g = str("g"), q = str("q");
 	char text[200];
 
-	(void)state;
 	memset(x, 'x', sizeof(x));
 	snprintf(text, sizeof(text), "family g\n\tmax_value 100\nfamily %.*s",
 		 CELLFS_FAMILY_MAX, x);
@@ -275,7 +267,6 @@ static void a_mutation_is_const_and_can_be_used_again(void **state)
 		.row = str("r"), .changes = c, .nchanges = 5};
 	struct cellfs_result first[5], second[5];
 
-	(void)state;
 	/* All of it, then no more than needs no memory. */
 	assert_int_equal(cellfs_mutate(f.t, &m, first, 0), 1);
 	m.nchanges = 4;
@@ -304,7 +295,6 @@ static void changes_of_a_mutation_depend_on_what_was_there_before(void **state)
 		.row = str("r"), .changes = both, .nchanges = 2};
 	struct cellfs_result results[2] = {{5, 5}, {5, 5}};
 
-	(void)state;
 	assert_int_equal(
 		cellfs_increment(f.t, str("r"), str("f"), str("n"), 7, NULL),
 		0);
@@ -332,7 +322,6 @@ static void each_kind_of_delete_hides_what_it_names(void **state)
 	const struct cellfs_mutation m = {
 		.row = str("r"), .changes = &c, .nchanges = 1};
 
-	(void)state;
 	for (int ts = 1; ts <= 3; ts++) {
 		put_at(&f, "r", "a", ts, "v");
 		put_at(&f, "r", "b", ts, "v");
@@ -428,7 +417,6 @@ static void a_mutation_is_applied_only_if_its_check_holds(void **state)
 	};
 	struct fixture f = begin();
 
-	(void)state;
 	put_at(&f, "r", "q", 10, "old");
 	put_at(&f, "r", "q", 20, "m");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -454,7 +442,6 @@ static void all_checks_of_a_mutation_must_hold(void **state)
 				    .checks = checks,
 				    .nchecks = 3};
 
-	(void)state;
 	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 0);
 	assert_string_equal(get(&f, "r", "q"), "(none)");
 	m.nchecks = 2;
@@ -482,7 +469,6 @@ static void many_mutations_are_applied_up_to_the_one_that_fails(void **state)
 	};
 	size_t done = 9;
 
-	(void)state;
 	assert_int_equal(cellfs_mutate_many(f.t, m, 0, 0, &done), 0);
 	assert_int_equal(done, 0);
 	assert_int_equal(cellfs_mutate_many(f.t, m, 3, CELLFS_SYNC, &done), 0);
@@ -510,7 +496,6 @@ static void a_get_finds_the_version_that_is_asked_for(void **state)
 	struct cellfs_which which = {0};
 	struct cellfs_cell c;
 
-	(void)state;
 	put_at(&f, "r", "q", 10, "ten");
 	put_at(&f, "r", "q", 20, "twenty");
 	assert_int_equal(cellfs_get_cell(f.t, r, g, q, NULL, &c, &value), 1);
@@ -551,7 +536,6 @@ static void a_cell_may_have_a_ttl_of_its_own(void **state)
 		.row = str("r"), .changes = &c, .nchanges = 1};
 	struct cellfs_cell cell;
 
-	(void)state;
 	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
 	assert_int_equal(cellfs_get_cell(f.t, str("r"), str("f"), str("q"),
 					 NULL, &cell, NULL),
@@ -579,7 +563,6 @@ static void a_scan_gives_what_its_granularity_says(void **state)
 	struct fixture f = rows();
 	struct cellfs_scan_spec s = {0};
 
-	(void)state;
 	assert_string_equal(scan(&f, &s),
 			    "a/f:a@1=1 b/f:a@2=2 b/f:a@1=old b/f:b@3=3 "
 			    "bb/f:a@4=4 c/f:c@5=5");
@@ -610,7 +593,6 @@ static void results_are_in_the_order_of_unsigned_bytes(void **state)
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 
-	(void)state;
 	for (int row = N; row--;)
 		for (int q = N; q--;)
 			assert_int_equal(
@@ -653,7 +635,6 @@ static void a_result_has_no_other_field(void **state)
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 
-	(void)state;
 	put_at(&f, "b", "a", 9, "five!");
 	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
 	assert_int_equal(cellfs_scan_next(sc, &c), 1);
@@ -683,7 +664,6 @@ static void bounds_are_values_that_are_set_or_open(void **state)
 	struct cellfs_scan_spec s = {.granularity = CELLFS_ROWS};
 	char room[8];
 
-	(void)state;
 	s.row_start = cellfs_inclusive(str("b"));
 	assert_string_equal(scan(&f, &s), "b bb c");
 	s.row_start = cellfs_exclusive(str("b"));
@@ -726,7 +706,6 @@ static void the_end_of_a_prefix_lies_behind_all_of_its_keys(void **state)
 	char room[4];
 	struct cellfs_bound b = cellfs_prefix_end(str("a\xff\xff"), room);
 
-	(void)state;
 	assert_true(b.set && !b.inclusive && b.at.len == 1);
 	assert_memory_equal(b.at.data, "b", 1);
 	assert_false(cellfs_prefix_end(str("\xff\xff"), room).set);
@@ -742,7 +721,6 @@ static void a_scan_is_of_columns_times_and_versions(void **state)
 	};
 	struct cellfs_scan_spec s = {.columns = columns, .ncolumns = 2};
 
-	(void)state;
 	assert_int_equal(cellfs_put(f.t, str("a"), str("g"), str("x"), str("")),
 			 0);
 	assert_string_equal(
@@ -807,7 +785,6 @@ static void arguments_are_needed_during_the_call_only(void **state)
 	struct cellfs_scan *sc;
 	struct lent l = {0};
 
-	(void)state;
 	assert_true(s && column);
 	assert_int_equal(cellfs_put(f.t, lend(&l, "b"), lend(&l, "f"),
 				    lend(&l, "z"), lend(&l, "put")),
@@ -844,7 +821,6 @@ static void a_scan_takes_a_filter_of_hbase(void **state)
 					     str("PrefixFilter('b') AND "
 						 "ValueFilter(>, 'binary:2')")};
 
-	(void)state;
 	assert_string_equal(scan(&f, &s), "b/f:a@1=old b/f:b@3=3 bb/f:a@4=4");
 	end(&f);
 }
@@ -857,7 +833,6 @@ static void a_pattern_of_too_many_steps_ends_the_scan(void **state)
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 
-	(void)state;
 	put(&f, "r", "q", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac");
 	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
 	assert_refused(cellfs_scan_next(sc, &c), -ETIME, "too many steps");
@@ -873,7 +848,6 @@ static void a_raw_scan_shows_delete_markers(void **state)
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc = NULL;
 
-	(void)state;
 	put_at(&f, "r", "q", 7, "v");
 	cellfs_delete(f.t, str("r"), str("f"), str("q"));
 	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
@@ -898,7 +872,6 @@ static void a_marker_comes_before_a_put_of_its_timestamp(void **state)
 		.row = str("r"), .changes = &c, .nchanges = 1};
 	const struct cellfs_scan_spec raw = {.raw = true};
 
-	(void)state;
 	put_at(&f, "r", "q", 9, "newer");
 	put_at(&f, "r", "q", 7, "v");
 	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
@@ -918,7 +891,6 @@ static void a_scan_goes_on_without_its_table_and_snapshot(void **state)
 	struct cellfs_scan *sc;
 	int n = 0;
 
-	(void)state;
 	assert_int_equal(cellfs_snapshot_take(f.s, &snap), 0);
 	s.snapshot = snap;
 	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
@@ -941,7 +913,6 @@ static void wrong_scans_are_refused_with_a_sentence(void **state)
 	struct cellfs_scan *sc = NULL;
 	struct cellfs_scan_spec s = {.filter = str("NoFilter()")};
 
-	(void)state;
 	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "NoFilter");
 	s.filter = str("PageFilter(1) AND ValueFilter(=)");
 	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "at byte");
@@ -967,7 +938,6 @@ static void a_long_scan_shows_the_moment_of_its_opening(void **state)
 	struct cellfs_scan *sc = NULL;
 	char row[8];
 
-	(void)state;
 	for (int i = 0; i < 1000; i++) {
 		snprintf(row, sizeof(row), "%04d", i);
 		put(&f, row, "q", row);

@@ -13,7 +13,6 @@ static void the_library_says_its_version(void **state)
 {
 	char text[32];
 
-	(void)state;
 	assert_string_equal(cellfs_version(), CELLFS_VERSION);
 	snprintf(text, sizeof(text), "%d.%d.%d", CELLFS_VERSION_MAJOR,
 		 CELLFS_VERSION_MINOR, CELLFS_VERSION_PATCH);
@@ -27,7 +26,6 @@ static void a_store_that_cannot_be_opened_says_why(void **state)
 	struct cellfs *s = NULL;
 	char path[128];
 
-	(void)state;
 	assert_refused(cellfs_open(f.path, NULL, &s), -EBUSY, "in use by");
 	assert_refused(cellfs_open(f.dir, &make, &s), -ENOTEMPTY, f.dir);
 	snprintf(path, sizeof(path), "%s/absent", f.dir);
@@ -53,7 +51,6 @@ static void a_call_that_succeeds_leaves_no_sentence(void **state)
 	struct cellfs *s = NULL;
 	char path[128];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/another", f.dir);
 	assert_refused(put(&f, "", "q", "v"), -EINVAL, "empty");
 	assert_int_equal(cellfs_open(path, &make, &s), 0);
@@ -73,7 +70,6 @@ static void a_store_has_one_writer_or_any_readers(void **state)
 	struct cellfs *s = NULL;
 	char path[128];
 
-	(void)state;
 	assert_refused(cellfs_open(f.path, &reader, &s), -EBUSY, "in use by");
 	shut(&f);
 	open_with(&f, &reader);
@@ -105,7 +101,6 @@ static void what_others_may_write_is_opened_only_if_one_says_so(void **state)
 	struct cellfs *s = NULL;
 	char file[256], second[128];
 
-	(void)state;
 	shut(&f);
 	assert_int_equal(chmod(f.path, 0777), 0);
 	assert_refused(cellfs_open(f.path, NULL, &s), -EPERM,
@@ -153,7 +148,6 @@ static void what_was_put_is_there_after_opening_again(void **state)
 {
 	struct fixture f = begin();
 
-	(void)state;
 	put(&f, "r", "q", "v");
 	assert_int_equal(cellfs_sync(f.s), 0);
 	shut(&f);
@@ -187,7 +181,6 @@ what_was_acknowledged_survives_the_death_of_the_process(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	shut(&f);
 	pid = fork();
 	if (pid == 0)
@@ -213,7 +206,6 @@ static void a_change_is_synced_if_it_or_the_store_says_so(void **state)
 	struct fixture f = begin();
 	uint64_t before = figure(&f, "wal_syncs_total");
 
-	(void)state;
 	for (int i = 1; i <= 20; i++) {
 		assert_int_equal(cellfs_mutate(f.t, &m, NULL, CELLFS_SYNC), 1);
 		assert_int_equal(
@@ -236,7 +228,6 @@ static void caches_have_the_sizes_that_are_asked_for(void **state)
 	struct fixture f = begin();
 	struct cellfs_bytes big = {calloc(1, 100000), 100000};
 
-	(void)state;
 	assert_non_null(big.data);
 	shut(&f);
 	open_with(&f, &small);
@@ -263,7 +254,6 @@ static void opening_waits_for_who_has_the_store(void **state)
 	struct fixture f = begin(), next = f;
 	pthread_t other;
 
-	(void)state;
 	assert_int_equal(pthread_create(&other, NULL, lets_go, &f), 0);
 	open_with(&next, &patient);
 	assert_int_equal(pthread_join(other, NULL), 0);
@@ -275,7 +265,6 @@ static void readers_share_a_store_and_change_nothing(void **state)
 	const struct cellfs_options reader = {.read_only = true};
 	struct fixture f = begin(), other;
 
-	(void)state;
 	put(&f, "r", "q", "v");
 	shut(&f);
 	open_with(&f, &reader);
@@ -301,7 +290,6 @@ static void a_store_without_deletes_refuses_what_hides(void **state)
 	const struct cellfs_options keep = {.no_delete = true};
 	struct fixture f = begin();
 
-	(void)state;
 	put(&f, "r", "q", "v");
 	shut(&f);
 	open_with(&f, &keep);
@@ -323,7 +311,6 @@ static void tables_are_made_listed_renamed_and_dropped(void **state)
 	struct cellfs_table *none = NULL;
 	char name[CELLFS_NAME_SIZE] = "";
 
-	(void)state;
 	assert_int_equal(cellfs_table_create(f.s, "a", "family x\n"), 0);
 	assert_refused(cellfs_table_create(f.s, "a", "family x\n"), -EEXIST,
 		       "a");
@@ -360,7 +347,6 @@ static void names_are_of_some_letters_and_of_some_length(void **state)
 	struct fixture f = begin();
 	char name[CELLFS_NAME_SIZE + 1];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
 		assert_int_equal(cellfs_table_create(f.s, wrong[i], ""),
 				 -EINVAL);
@@ -386,7 +372,6 @@ static void what_a_dropped_table_gives_is_not_written(void **state)
 	struct cellfs_buffer text = {0};
 	char name[CELLFS_NAME_SIZE] = "kept";
 
-	(void)state;
 	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
 	assert_int_equal(cellfs_table_drop(f.s, "t"), 0);
 	assert_refused(cellfs_table_schema(f.t, &text), -ENOENT, "dropped");
@@ -412,7 +397,6 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 	struct cellfs_buffer text = {0};
 	char owner[64];
 
-	(void)state;
 	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
 	snprintf(owner, sizeof(owner),
 		 "families fixed\nmode 0755\nuid %u\ngid %u\n", geteuid(),
@@ -454,7 +438,6 @@ static void a_table_has_the_owner_that_its_text_says(void **state)
 	struct cellfs_buffer text = {0};
 	struct cellfs_table *u;
 
-	(void)state;
 	assert_int_equal(cellfs_table_create(f.s, "u", "uid 77\ngid 78\n"), 0);
 	assert_int_equal(cellfs_table_open(f.s, "u", &u), 0);
 	assert_int_equal(cellfs_table_schema(u, &text), 0);
@@ -490,7 +473,6 @@ static void what_others_alter_at_the_same_time_stays(void **state)
 	struct cellfs_buffer text = {0};
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, set_quotas, &other), 0);
 	for (int i = 0; i < 40; i++) {
 		int turns;
@@ -516,7 +498,6 @@ static void a_table_of_a_namespace_needs_it(void **state)
 	char name[CELLFS_NAME_SIZE] = "";
 	int found = 0;
 
-	(void)state;
 	assert_refused(cellfs_table_create(f.s, "n:t", ""), -ENOENT, "n");
 	assert_int_equal(cellfs_namespace_create(f.s, "n"), 0);
 	assert_refused(cellfs_namespace_create(f.s, "n"), -EEXIST, "n");
@@ -564,7 +545,6 @@ static void snapshots_show_the_past(void **state)
 	char name[CELLFS_NAME_SIZE] = "";
 	int64_t taken = 0;
 
-	(void)state;
 	put(&f, "r", "q", "a");
 	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "one"), 0);
 	assert_refused(cellfs_snapshot_create(f.s, f.t, "one"), -EEXIST, "one");
@@ -613,7 +593,6 @@ static void a_snapshot_is_of_one_table_or_of_all(void **state)
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 
-	(void)state;
 	put(&f, "r", "q", "a");
 	/* The names of a table's and of the store's are apart. */
 	assert_int_equal(cellfs_snapshot_create(f.s, NULL, "one"), 0);
@@ -654,7 +633,6 @@ static void handles_of_two_stores_are_not_mixed(void **state)
 	char name[CELLFS_NAME_SIZE] = "";
 	const char *of = "of another store";
 
-	(void)state;
 	assert_int_equal(cellfs_snapshot_take(f.s, &snap), 0);
 	which.snapshot = snap;
 	assert_refused(
@@ -725,7 +703,6 @@ static void threads_change_and_read_one_row_whole(void **state)
 	int64_t sum = 0;
 	void *torn;
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, adds, &f),
 				 0);
@@ -745,7 +722,6 @@ static void the_store_tells_its_figures(void **state)
 	struct fixture f = begin();
 	uint64_t flushes;
 
-	(void)state;
 	put(&f, "r", "q", "v");
 	put(&f, "s", "q", "v");
 	assert_int_equal(figure(&f, "changes_total"), 2);
@@ -776,7 +752,6 @@ static void each_thread_has_its_own_sentence(void **state)
 	struct cellfs_table *none;
 	pthread_t other;
 
-	(void)state;
 	assert_refused(cellfs_table_open(f.s, "nowhere", &none), -ENOENT,
 		       "nowhere");
 	assert_int_equal(pthread_create(&other, NULL, fails, &f), 0);
@@ -821,7 +796,6 @@ static void damage_fails_the_scan_again_and_again(void **state)
 	char file[256];
 	struct fixture f = damaged(&o, file);
 
-	(void)state;
 	/* What the opening has met already is told when it is reached. */
 	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
 	assert_string_equal(cellfs_error(), "");
@@ -845,7 +819,6 @@ static _Atomic int signals;
 
 static void on_signal(int sig)
 {
-	(void)sig;
 	signals++;
 }
 
@@ -879,7 +852,6 @@ static void a_file_that_is_cut_short_is_an_error_and_no_signal(void **state)
 	struct sigaction now;
 	char row[8], file[256];
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		snprintf(row, sizeof(row), "%03d", i);
 		assert_int_equal(cellfs_put(f.t, str(row), str("f"), str("q"),
@@ -914,7 +886,6 @@ static void a_store_whose_log_failed_says_so_and_takes_no_writes(void **state)
 	const struct cellfs_options o = {.news = told, .news_arg = news};
 	struct rlimit before, none;
 
-	(void)state;
 	shut(&f);
 	open_with(&f, &o);
 	put(&f, "r", "q", "v");

@@ -477,7 +477,6 @@ int ref_scan_next(struct scan *base, struct cell *out, size_t n)
 	struct ref_store *rs = ref_lock(base->store);
 	int r;
 
-	(void)n;
 	while (sc->next == sc->nresults) {
 		if (sc->spec.limit_rows &&
 		    sc->rows_found == sc->spec.limit_rows)

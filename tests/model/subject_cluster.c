@@ -65,7 +65,6 @@ static int reopen(struct world *w, bool die)
 {
 	const struct store_options o = {.os = w->os};
 
-	(void)die;
 	store_close(w->store);
 	w->store = NULL;
 	return store_open(w->cluster, &o, &w->store);

@@ -175,7 +175,6 @@ static int sim_dir_lock(struct os_dir *d, const char *path, bool shared,
 	struct sim *s = lock_sim(d->os);
 	int *lock = &s->locks[dir_of(d)];
 
-	(void)path;
 	*pid = 0;
 	if (*lock < 0 || (*lock > 0 && !shared)) {
 		*pid = *lock < 0 ? 4242 : 0;

@@ -111,7 +111,6 @@ static void what_a_snapshot_shows_stays(void **state)
 	pthread_t r[READERS];
 	int value = 0;
 
-	(void)state;
 	assert_int_equal(temp_make(&ts), 0);
 	assert_int_equal(put(value), 1);
 	atomic_store(&changing, true);

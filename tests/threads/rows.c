@@ -141,7 +141,6 @@ static void rows_stay_whole_under_writers(void **state)
 {
 	pthread_t w[WRITERS], r[2];
 
-	(void)state;
 	ts.options.write_buffer_bytes = 64 << 10;
 	ts.options.table_file_bytes = 32 << 10;
 	ts.options.patience = 1; /* what is hidden is remembered soon */
@@ -172,7 +171,6 @@ static void *counter(void *arg)
 {
 	char value[64];
 
-	(void)arg;
 	for (uint64_t i = 1; i <= SEEN_ROUNDS; i++) {
 		snprintf(value, sizeof(value), "%020llu",
 			 (unsigned long long)i);
@@ -251,7 +249,6 @@ static void what_is_acknowledged_is_seen(void **state)
 {
 	pthread_t w, r[2];
 
-	(void)state;
 	ts = (struct temp_store){
 		.options.write_buffer_bytes = 16 << 10,
 		.options.table_file_bytes = 8 << 10,

@@ -128,7 +128,6 @@ static void views_come_and_go_and_hold_nothing(void **state)
 {
 	pthread_t r[READERS];
 
-	(void)state;
 	ts.options.write_buffer_bytes = 64 << 10;
 	assert_int_equal(temp_make(&ts), 0);
 	make_tables();

@@ -93,7 +93,6 @@ static void the_row_that_was_used_least_recently_goes_first(void **state)
 	static struct alive a;
 	_Atomic uint64_t seq = 1;
 
-	(void)state;
 	assert_int_equal(alive_init(&a, &seq, 16384, 1), 0);
 	for (int i = 0; i < 1000; i++) {
 		walk(&a, i);

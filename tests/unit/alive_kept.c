@@ -255,7 +255,6 @@ static void a_store_of_much_patience_undoes_no_more_than_64(void **state)
 	struct world *w = new_world(1000);
 	uint64_t before = w->seq;
 
-	(void)state;
 	assert_true(begin_learning(w));
 	end_learning(w, UINT32_MAX, (int64_t[]){1}, 1, true);
 	for (int i = 0; i < 64; i++)
@@ -386,7 +385,6 @@ static void what_was_never_begun_is_freed(void **state)
 {
 	static struct alive none;
 
-	(void)state;
 	alive_free(&none);
 	assert_null(none.seq);
 }

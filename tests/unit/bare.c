@@ -32,7 +32,6 @@ static struct os *faulty;
 
 static int setup(void **state)
 {
-	(void)state;
 	snprintf(folder, sizeof(folder), "/tmp/cellfs-bare-XXXXXX");
 	if (!mkdtemp(folder))
 		return -1;
@@ -42,27 +41,23 @@ static int setup(void **state)
 
 static int set_roomy(void **state)
 {
-	(void)state;
 	shape = &roomy;
 	return 0;
 }
 
 static int set_tight(void **state)
 {
-	(void)state;
 	shape = &tight;
 	return 0;
 }
 
 static int forget(void *arg, const char *name)
 {
-	(void)arg;
 	return os_unlink(dir, name);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	os_dir_list(dir, forget, NULL);
 	os_dir_close(dir);
 	fault_free(faulty);
@@ -212,7 +207,6 @@ static void a_small_cache_comes_to_know_all_blocks(void **state)
 	struct block_cache_stat before, after;
 	struct fixture f = {0};
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	assert_true(f.info.raw_bytes > 5 * shape->cache);
 	for (int pass = 0; pass < 5; pass++)
@@ -237,7 +231,6 @@ static void who_needs_all_values_gets_them(void **state)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (int pass = 0; pass < 3; pass++) {
 		get_all(&f);
@@ -254,7 +247,6 @@ static void what_is_read_often_comes_in_whole(void **state)
 	struct buf hold = {0};
 	uint64_t bare;
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (int pass = 0; pass < 5; pass++)
 		get_all(&f);
@@ -277,7 +269,6 @@ static void what_is_scanned_often_comes_in_whole(void **state)
 	struct sst_cursor c;
 	int n;
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (int pass = 0; pass < 5; pass++)
 		get_all(&f);
@@ -298,7 +289,6 @@ static void compressed_blocks_come_whole_or_not(void **state)
 {
 	struct fixture f = {0};
 
-	(void)state;
 	begin(&f, COMPRESSION_ZLIB);
 	get_all(&f);
 	get_all(&f);
@@ -330,7 +320,6 @@ static void what_is_hollow_and_read_often_comes_in_bare(void **state)
 	uint32_t i = 0;
 	int n;
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (int pass = 0; pass < 5; pass++)
 		get_all(&f);
@@ -394,7 +383,6 @@ static void a_value_that_changes_later_is_seen(void **state)
 	uint64_t end_of_values;
 	uint32_t i = 0;
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (int pass = 0; pass < 5; pass++)
 		get_all(&f);
@@ -417,7 +405,6 @@ static void keys_that_change_later_are_seen(void **state)
 	struct fixture f = {0};
 	struct block *b;
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (int pass = 0; pass < 5; pass++)
 		get_all(&f);
@@ -440,7 +427,6 @@ static void what_cannot_be_mapped_is_read(void **state)
 	static const unsigned kinds[] = {FAULT_MAP, FAULT_PREAD};
 	struct fixture f;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		const struct fault_plan plan = {
 			.kinds = kinds[i],
@@ -468,7 +454,6 @@ static void a_file_that_is_cut_short_is_told(void **state)
 	struct os_file *file;
 	char name[SST_NAME_LEN];
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (int pass = 0; pass < 5; pass++)
 		get_all(&f);
@@ -511,7 +496,6 @@ static void many_threads_read_bare_and_whole_blocks(void **state)
 	struct reader readers[6];
 	struct fixture f = {0};
 
-	(void)state;
 	begin(&f, COMPRESSION_NONE);
 	for (uint32_t i = 0; i < 6; i++) {
 		readers[i] = (struct reader){.t = f.t, .number = i};

@@ -91,7 +91,6 @@ static void every_cell_comes_back(void **state)
 	struct block *b = NULL;
 	uint32_t row = UINT32_MAX;
 
-	(void)state;
 	build(people, NPEOPLE, &raw);
 	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
 	assert_int_equal(b->ncell, NPEOPLE);
@@ -155,7 +154,6 @@ static void a_block_is_made_where_there_is_room_for_it(void **state)
 	struct block_builder *b;
 	unsigned there = 0;
 
-	(void)state;
 	build(people, NPEOPLE, &want);
 	assert_int_equal(block_builder_new(&b), 0);
 	fill(b, people, NPEOPLE);
@@ -187,7 +185,6 @@ static void what_all_cells_share_takes_no_room(void **state)
 	struct item plain = {"r", "q", 1000, 0, 0, CELL_PUT, "v"};
 	struct buf one = {0}, two = {0};
 
-	(void)state;
 	build(&plain, 1, &one);
 	plain.seq = UINT64_MAX - 3;
 	plain.ttl_ms = 77;
@@ -219,7 +216,6 @@ static void rows_are_found(void **state)
 	struct buf raw = {0};
 	struct block *b = NULL;
 
-	(void)state;
 	build(people, NPEOPLE, &raw);
 	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -245,7 +241,6 @@ static void rows_alike_in_eight_bytes_are_told_apart(void **state)
 	struct buf raw = {0};
 	struct block *b = NULL;
 
-	(void)state;
 	for (int i = 0; i < 40; i++) {
 		snprintf(names[i], sizeof(names[i]), "%dabcdefgh%02d", i / 20,
 			 i);
@@ -283,7 +278,6 @@ static void columns_are_found(void **state)
 	struct buf raw = {0};
 	struct block *b = NULL;
 
-	(void)state;
 	build(people, NPEOPLE, &raw);
 	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -315,7 +309,6 @@ static void what_a_marker_covers_is_known(void **state)
 	struct buf raw = {0};
 	struct block *b = NULL;
 
-	(void)state;
 	build(items, 4, &raw);
 	assert_int_equal(decode(buf_bytes(&raw), 2, &b), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -344,7 +337,6 @@ static void the_newest_of_a_column_is_found(void **state)
 	struct buf raw = {0};
 	struct block *b = NULL;
 
-	(void)state;
 	build(people, NPEOPLE, &raw);
 	assert_int_equal(decode(buf_bytes(&raw), 3, &b), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -391,7 +383,6 @@ static void every_truncation_is_refused(void **state)
 	struct buf raw = {0};
 	struct block *b = NULL;
 
-	(void)state;
 	build(people, NPEOPLE, &raw);
 	for (size_t n = 0; n < raw.len; n++) {
 		/* In memory of its own, so that reading beyond it shows. */
@@ -409,7 +400,6 @@ static void every_changed_byte_is_refused_or_harmless(void **state)
 	struct buf raw = {0};
 	size_t refused = 0, tried = 0;
 
-	(void)state;
 	build(people, NPEOPLE, &raw);
 	for (size_t i = 0; i < raw.len; i++) {
 		for (int v = 1; v < 256; v++) {
@@ -439,7 +429,6 @@ static void sizes_that_cannot_be_are_refused_before_memory(void **state)
 {
 	struct block *b = NULL;
 
-	(void)state;
 	assert_int_equal(block_new(0, 1, false, &b), -EUCLEAN);
 	assert_int_equal(block_new(BLOCK_HEADER_LEN - 1, 1, false, &b),
 			 -EUCLEAN);
@@ -486,7 +475,6 @@ static void wrong_order_is_refused(void **state)
 		 {"a", "q", 1, 0, 0, CELL_PUT, ""}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct buf raw = {0};
 		struct block *b = NULL;
@@ -564,7 +552,6 @@ static void a_part_finds_what_the_whole_does(void **state)
 	struct buf raw = {0};
 	struct block *whole = make_many(names, &raw), *bare, *hollow, *again;
 
-	(void)state;
 	assert_int_equal(block_form(whole), BLOCK_WHOLE);
 	same_keys(whole, whole, names);
 	assert_int_equal(block_bare(whole, &bare), 1);
@@ -593,7 +580,6 @@ static void a_front_that_has_changed_is_refused(void **state)
 	struct buf raw = {0};
 	struct block *whole = make_many(names, &raw), *bare, *hollow, *n;
 
-	(void)state;
 	assert_int_equal(block_bare(whole, &bare), 1);
 	assert_int_equal(block_hollow(bare, &hollow), 1);
 	for (size_t i = 0; i < hollow->front_len; i++) {

@@ -23,7 +23,6 @@ static void build(size_t n, struct buf *out)
 
 static void what_was_added_is_never_denied(void **state)
 {
-	(void)state;
 	for (size_t n = 1; n <= 30000; n = n * 3 + 1) {
 		struct buf filter = {0};
 
@@ -41,7 +40,6 @@ static void one_in_fifty_is_wrongly_supposed_at_most(void **state)
 	struct buf filter = {0};
 	size_t wrong = 0;
 
-	(void)state;
 	build(n, &filter);
 	/* Ten bits a key, and no more than a line on top. */
 	assert_true(filter.len <= n * BLOOM_BITS_PER_KEY / 8 + BLOOM_LINE);
@@ -58,7 +56,6 @@ static void no_filter_denies_nothing(void **state)
 {
 	struct buf filter = {0};
 
-	(void)state;
 	assert_true(bloom_may_have(bytes_of(NULL, 0), key(1)));
 	build(0, &filter);
 	assert_false(bloom_may_have(buf_bytes(&filter), key(1)));
@@ -71,7 +68,6 @@ static void few_keys_take_little_memory(void **state)
 	struct bloom_keys keys = {0};
 	struct arena mem = {0};
 
-	(void)state;
 	arena_keep(4 * ARENA_CHUNK);
 	for (size_t i = 0; i < 100000; i++)
 		assert_int_equal(bloom_keys_add(&keys, &mem, key(i)), 0);

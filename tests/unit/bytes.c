@@ -9,7 +9,6 @@
 
 static void prefix_sorts_before_longer(void **state)
 {
-	(void)state;
 	assert_true(bytes_cmp(bytes_str("a"), bytes_str("ab")) < 0);
 	assert_true(bytes_cmp(bytes_str("ab"), bytes_str("b")) < 0);
 	assert_true(bytes_cmp(bytes_str("\xff"), bytes_str("a")) > 0);
@@ -32,7 +31,6 @@ static void a_key_is_quoted_as_far_as_there_is_room(void **state)
 	uint8_t plain[200], control[200];
 	struct quoted q;
 
-	(void)state;
 	assert_string_equal(quote(&q, bytes_of("a\0'\\~\x7f", 6)),
 			    "'a\\x00\\x27\\x5c~\\x7f'");
 	memset(plain, 'k', sizeof(plain));
@@ -49,7 +47,6 @@ static void bytes_compare_as_memcmp_does_whatever_their_length(void **state)
 {
 	uint8_t a[40], b[40];
 
-	(void)state;
 	for (size_t n = 1; n < sizeof(a); n++) {
 		memset(a, 0x80, sizeof(a));
 		memset(b, 0x80, sizeof(b));
@@ -77,7 +74,6 @@ static void copies_touch_nothing_beside_them(void **state)
 {
 	uint8_t from[40], to[42];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(from); i++)
 		from[i] = (uint8_t)(i + 1);
 	for (size_t n = 0; n <= sizeof(from); n++) {
@@ -94,7 +90,6 @@ static void buffer_grows_and_refuses_overflow(void **state)
 {
 	struct buf b = {0};
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(buf_append(&b, "0123456789", 10), 0);
 	assert_int_equal(b.len, 10000);
@@ -114,7 +109,6 @@ static void a_large_buffer_is_in_huge_pages_and_a_small_one_not(void **state)
 	struct buf large = {0}, small = {0};
 	char flags[512];
 
-	(void)state;
 	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) < 0)
 		skip();
 	assert_int_equal(buf_reserve(&large, LARGE), 0);
@@ -137,7 +131,6 @@ static void text_is_appended_however_long(void **state)
 {
 	struct buf b = {0};
 
-	(void)state;
 	assert_int_equal(buf_append(&b, "a", 1), 0);
 	assert_int_equal(buf_printf(&b, "%d%s", 12, "b"), 0);
 	assert_int_equal(b.len, 4);
@@ -168,7 +161,6 @@ static void entries_sort_markers_first_then_newest(void **state)
 			      .kind = CELL_PUT};
 	struct entry empty = {.ts = 9, .seq = 9, .kind = CELL_PUT};
 
-	(void)state;
 	assert_true(entry_cmp(&family, &empty) < 0);
 	assert_true(entry_cmp(&empty, &put) < 0);
 	assert_true(entry_cmp(&newer, &marker) < 0);
@@ -191,7 +183,6 @@ static void each_code_has_one_form_in_utf8(void **state)
 	const uint32_t begins[] = {0, 0, 0x80, 0x800, 0x10000};
 	uint8_t b[4];
 
-	(void)state;
 	for (size_t n = 2; n <= 4; n++)
 		for (uint32_t c = 0; c < 1u << (n == 2 ? 11 : 5 * n + 1); c++) {
 			bool is = c >= begins[n] && c <= 0x10FFFF &&

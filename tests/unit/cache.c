@@ -48,7 +48,6 @@ static void what_was_put_is_found(void **state)
 	struct block_cache_stat stat;
 	struct cache_slots s;
 
-	(void)state;
 	assert_int_equal(block_cache_new(1 << 20, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	for (uint32_t i = 0; i < NBLOCKS; i++)
@@ -71,7 +70,6 @@ static void the_bound_holds(void **state)
 	struct block_cache_stat stat;
 	struct cache_slots s;
 
-	(void)state;
 	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	for (int pass = 0; pass < 5; pass++)
@@ -119,7 +117,6 @@ static void a_table_goes_while_another_comes_in(void **state)
 	struct block_cache *c;
 	pthread_t reader;
 
-	(void)state;
 	assert_int_equal(block_cache_new((size_t)MANY * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&rest, c, MANY, false), 0);
 	for (int round = 0; round < 5; round++) {
@@ -153,7 +150,6 @@ static void what_has_left_takes_no_memory(void **state)
 	struct block_cache *c;
 	uint32_t hits = 0;
 
-	(void)state;
 	assert_int_equal(block_cache_new(max, &c), 0);
 	assert_int_equal(cache_slots_init(&gone, c, n, false), 0);
 	assert_int_equal(cache_slots_init(&rest, c, n, false), 0);
@@ -198,7 +194,6 @@ static void holes_take_no_more_than_their_bound(void **state)
 	struct cache_slots s;
 	unsigned seed = 1;
 
-	(void)state;
 	assert_int_equal(block_cache_new(max, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, 40000, false), 0);
 	for (uint32_t i = 0; i < 40000; i++) {
@@ -220,7 +215,6 @@ static void what_is_read_often_stays(void **state)
 	struct cache_slots s;
 	int hits = 0;
 
-	(void)state;
 	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	read_one(&s, 0);
@@ -242,7 +236,6 @@ static void what_is_pinned_stays(void **state)
 	struct block *blocks[NBLOCKS];
 	int taken = 0;
 
-	(void)state;
 	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	for (uint32_t i = 0; i < NBLOCKS; i++) {
@@ -278,7 +271,6 @@ static void large_blocks_pass_by(void **state)
 	struct block *large = block_of(8 * RAW, 1);
 	cache_pin *pin;
 
-	(void)state;
 	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	read_one(&s, 0);
@@ -296,7 +288,6 @@ static void tables_in_memory_leave_last(void **state)
 	struct block_cache *c;
 	struct cache_slots s, kept;
 
-	(void)state;
 	assert_int_equal(block_cache_new(10 * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&kept, c, NBLOCKS, true), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
@@ -319,7 +310,6 @@ static void two_who_read_the_same_share_one(void **state)
 	struct block *one = block_of(RAW, 3), *two = block_of(RAW, 3);
 	cache_pin *p, *q;
 
-	(void)state;
 	assert_int_equal(block_cache_new(1 << 20, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	assert_ptr_equal(cache_put(&s, 3, one, false, &p), one);
@@ -335,7 +325,6 @@ static void no_cache_takes_nothing(void **state)
 	struct block_cache *c;
 	struct cache_slots s;
 
-	(void)state;
 	assert_int_equal(block_cache_new(0, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	assert_int_equal(read_one(&s, 0), 0);
@@ -373,7 +362,6 @@ static void many_threads_read_what_is_evicted_all_the_time(void **state)
 	struct cache_slots s;
 	struct reader readers[10];
 
-	(void)state;
 	assert_int_equal(block_cache_new(12 * RAW, &c), 0);
 	assert_int_equal(cache_slots_init(&s, c, NBLOCKS, false), 0);
 	for (int i = 0; i < 10; i++) {

@@ -10,7 +10,6 @@ static void edits_are_there_after_a_reopen(void **state)
 	const struct catalog *c;
 	uint64_t print;
 
-	(void)state;
 	for (int i = 1; i <= STEPS; i++)
 		assert_int_equal(step(p.m, i, 3), 0);
 	print = print_of(manifest_catalog(p.m));
@@ -80,7 +79,6 @@ static void an_edit_that_does_not_fit_writes_nothing(void **state)
 	size_t log;
 	uint64_t print;
 
-	(void)state;
 	for (int i = 1; i <= 5; i++)
 		assert_int_equal(step(p.m, i, 1), 0);
 	log = sim_log_length(p.os);
@@ -120,7 +118,6 @@ static void a_file_moves_to_another_level_in_one_edit(void **state)
 		.removed = &out, .nremoved = 1, .added = &in, .nadded = 1};
 	const struct catalog_tree *t;
 
-	(void)state;
 	assert_int_equal(step(p.m, 1, 1), 0);
 	assert_int_equal(step(p.m, 2, 1), 0);
 	assert_int_equal(manifest_commit(p.m, &e), 0);
@@ -136,7 +133,6 @@ static void a_dropped_family_loses_its_files(void **state)
 {
 	struct place p = new_place();
 
-	(void)state;
 	for (int i = 1; i <= 3; i++)
 		assert_int_equal(step(p.m, i, 1), 0);
 	assert_true(manifest_is_current(p.m, "10.sst"));
@@ -152,7 +148,6 @@ static void what_is_not_of_the_store_is_never_stale(void **state)
 {
 	struct place p = new_place();
 
-	(void)state;
 	assert_true(manifest_is_current(p.m, "LOCK"));
 	assert_true(manifest_is_current(p.m, "wal-0000000000000001.log"));
 	assert_true(manifest_is_current(p.m, "CATALOG-0000000000000001"));
@@ -174,7 +169,6 @@ static void a_number_on_disk_is_not_given_again(void **state)
 {
 	struct place p = new_place();
 
-	(void)state;
 	assert_int_equal(touch(p.dir, "41.sst"), 0);
 	reopen(&p);
 	assert_int_equal(manifest_catalog(p.m)->next_file, 42);
@@ -188,7 +182,6 @@ static void a_read_only_open_changes_nothing(void **state)
 	uint64_t print;
 	size_t log;
 
-	(void)state;
 	for (int i = 1; i <= 5; i++)
 		assert_int_equal(step(p.m, i, 1), 0);
 	print = print_of(manifest_catalog(p.m));
@@ -223,7 +216,6 @@ static void try_dir(const char *first, const char *second, bool create, int is)
 
 static void only_a_store_or_an_empty_directory_is_opened(void **state)
 {
-	(void)state;
 	try_dir(NULL, NULL, false, -ENOENT);
 	try_dir(NULL, NULL, true, 0);
 	try_dir("LOCK", "lost+found", true, 0);
@@ -246,7 +238,6 @@ static void what_is_lost_adds_up(void **state)
 	struct place p = new_place();
 	const struct history *h;
 
-	(void)state;
 	assert_int_equal(put_table(p.m, 1, "t", 2, 1), 0);
 	assert_int_equal(lose(p.m, 1, "d", 4), 0);
 	assert_int_equal(lose(p.m, 1, "c", 3), 0);

@@ -14,7 +14,6 @@ static void a_newer_format_is_left_alone(void **state)
 	struct manifest *m = NULL;
 	size_t log;
 
-	(void)state;
 	b.data[CATALOG_HEAD] = STORE_FORMAT + 1;
 	/* It has more to say than this one. */
 	assert_int_equal(buf_append(&b, "more", 4), 0);
@@ -38,7 +37,6 @@ static void format_7_kept_no_log(void **state)
 	struct catalog c;
 	uint64_t store;
 
-	(void)state;
 	assert_int_equal(catalog_decode(buf_bytes(&b), STEPS + 1, &c, &store),
 			 0);
 	assert_int_equal(c.keep.bytes, 1 << 20);
@@ -67,7 +65,6 @@ static void an_outline_has_all_but_the_files(void **state)
 	struct catalog back;
 	uint64_t store;
 
-	(void)state;
 	for (int i = 1; i <= STEPS; i++)
 		assert_int_equal(step(p.m, i, 3), 0);
 	c = manifest_catalog(p.m);
@@ -115,7 +112,6 @@ static void every_other_length_is_found(void **state)
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
 
-	(void)state;
 	assert_int_equal(decode_copy(b.data, b.len, STEPS + 1), 0);
 	for (size_t n = 0; n < b.len; n++)
 		assert_int_equal(decode_copy(b.data, n, STEPS + 1), -EUCLEAN);
@@ -130,7 +126,6 @@ static void every_flipped_bit_is_found(void **state)
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
 
-	(void)state;
 	for (size_t bit = 0; bit < b.len * 8; bit++) {
 		b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		assert_int_equal(decode_copy(b.data, b.len, STEPS + 1),
@@ -147,7 +142,6 @@ static void the_file_of_another_generation_is_found(void **state)
 	struct place p = new_place();
 	struct buf b = image_after(&p, 3);
 
-	(void)state;
 	assert_int_equal(decode_copy(b.data, b.len, 4), 0);
 	assert_int_equal(decode_copy(b.data, b.len, 5), -EUCLEAN);
 	buf_free(&b);
@@ -160,7 +154,6 @@ static void the_bytes_are_the_golden_ones(void **state)
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
 
-	(void)state;
 	/* The store's id is chance. */
 	memset(b.data + CATALOG_HEAD + 12, 0, 8);
 	memset(b.data + 16, 0, 8);
@@ -175,7 +168,6 @@ static void the_fuzz_corpus_passes(void **state)
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
 
-	(void)state;
 	LLVMFuzzerTestOneInput(NULL, 0);
 	LLVMFuzzerTestOneInput(b.data, b.len);
 	/* Its body, to which the target gives a right head. */

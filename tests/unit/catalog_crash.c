@@ -110,7 +110,6 @@ static void no_crash_loses_a_committed_edit(void **state)
 {
 	struct os *os;
 
-	(void)state;
 	make_story_prints();
 	os = story(0, 0, NULL);
 	crash(os, true, false);
@@ -123,7 +122,6 @@ static void each_sync_that_is_left_out_is_found(void **state)
 	uint64_t syncs = 0;
 	struct os *os;
 
-	(void)state;
 	make_story_prints();
 	for (size_t k = 0; k < 2; k++) {
 		sim_free(story(kinds[k], 0, &syncs));
@@ -196,7 +194,6 @@ static void no_failing_call_loses_a_committed_edit(void **state)
 {
 	uint64_t n;
 
-	(void)state;
 	make_story_prints();
 	for (n = 1; story_with_fault(n, EIO, false); n++)
 		;
@@ -212,7 +209,6 @@ static void a_full_disk_stops_commits_only_while_it_is_full(void **state)
 	uint64_t print;
 	int r = 0, n = 0;
 
-	(void)state;
 	assert_int_equal(put_table(p.m, 1, "t", 1, 1), 0);
 	sim_set_space(p.os, 200 << 10);
 	while (r == 0)

@@ -22,7 +22,6 @@ static void a_repair_puts_any_one_bit_right_and_no_two(void **state)
 	uint64_t print, newest, before;
 	struct buf b;
 
-	(void)state;
 	assert_int_equal(step(p.m, 1, 1), 0);
 	before = print_of(manifest_catalog(p.m));
 	assert_int_equal(step(p.m, 2, 1), 0);
@@ -62,7 +61,6 @@ static void the_generation_before_is_kept_under_another_name(void **state)
 {
 	struct place p = new_place();
 
-	(void)state;
 	assert_false(exists(p.dir, FIRST ".old"));
 	assert_int_equal(step(p.m, 1, 1), 0);
 	assert_true(exists(p.dir, FIRST ".old"));
@@ -109,7 +107,6 @@ static void a_newest_that_is_damaged_or_lost_is_said(void **state)
 	struct buf b, before;
 	uint64_t print;
 
-	(void)state;
 	assert_int_equal(step(p.m, 1, 1), 0);
 	print = print_of(manifest_catalog(p.m));
 	assert_int_equal(step(p.m, 2, 1), 0);
@@ -142,7 +139,6 @@ static void damage_of_the_one_before_is_found_by_a_check(void **state)
 	struct place p = new_place();
 	struct buf b;
 
-	(void)state;
 	assert_int_equal(manifest_check_previous(p.m), 0);
 	assert_int_equal(step(p.m, 1, 1), 0);
 	assert_int_equal(manifest_check_previous(p.m), 0);
@@ -165,7 +161,6 @@ static void what_happens_to_the_newest_in_use_is_found_by_a_check(void **state)
 	struct buf image = {0};
 	uint64_t store;
 
-	(void)state;
 	assert_int_equal(manifest_check(p.m), 0);
 	assert_int_equal(step(p.m, 1, 1), 0);
 	assert_int_equal(manifest_check(p.m), 0);

@@ -22,7 +22,6 @@ static void a_cell_comes_back_from_its_line(void **state)
 	struct buf text = {0}, hold = {0};
 	struct cells_line l;
 
-	(void)state;
 	assert_int_equal(cells_format(&c, &text), 0);
 	assert_true(bytes_eq(buf_bytes(&text),
 			     bytes_str("%FF/a%00%09\tf:%2Dx.:y\t42\t"
@@ -59,7 +58,6 @@ static void any_bytes_come_back_and_cut_lines_do_not_harm(void **state)
 	struct cells_line l;
 	uint8_t bytes[64];
 
-	(void)state;
 	for (int run = 0; run < 2000; run++) {
 		size_t n = run % sizeof(bytes), third = n / 3;
 		struct cell c = {
@@ -109,7 +107,6 @@ static void a_long_value_is_escaped_across_its_pieces(void **state)
 	uint8_t *value = malloc(LEN);
 	struct cells_line l;
 
-	(void)state;
 	assert_non_null(value);
 	/* A character of three bytes lies over every cut. */
 	for (size_t i = 0; i < LEN; i++)
@@ -137,7 +134,6 @@ static void an_empty_qualifier_is_a_percent_sign(void **state)
 	struct buf text = {0}, hold = {0};
 	struct cells_line l;
 
-	(void)state;
 	assert_int_equal(cells_format(&c, &text), 0);
 	assert_true(bytes_eq(buf_bytes(&text),
 			     bytes_str("r\tf:%\t0\t\tdelete-family\n")));
@@ -184,7 +180,6 @@ static void a_line_in_parts_is_the_same_line(void **state)
 	uint8_t *bytes = malloc(LEN);
 	struct buf out = {0};
 
-	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 'x', LEN);
 	assert_int_equal(in_parts(bytes_of(bytes, 0), &out), 1);
@@ -218,7 +213,6 @@ static void a_long_name_is_escaped_at_its_begin_only(void **state)
 	uint8_t *key = malloc(LEN);
 	struct buf out = {0};
 
-	(void)state;
 	assert_non_null(key);
 	memset(key, '.', LEN);
 	assert_int_equal(cells_format_name(bytes_of(key, LEN), &out), 0);
@@ -234,7 +228,6 @@ static void what_is_a_value_may_have_a_ttl(void **state)
 	struct buf hold = {0};
 	struct cells_line l;
 
-	(void)state;
 	assert_int_equal(
 		cells_parse(bytes_str("r\tf:q\t\t-5\tincrement\t7"), &hold, &l),
 		0);
@@ -258,7 +251,6 @@ static void long_fields_are_refused_in_short_words(void **state)
 	struct buf hold = {0};
 	struct cells_line l;
 
-	(void)state;
 	memset(field, '9', 200);
 	field[200] = '\0';
 	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
@@ -303,7 +295,6 @@ static void bad_lines_are_refused_in_words(void **state)
 	struct buf hold = {0};
 	struct cells_line l;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		why_clear();
 		assert_int_equal(cells_parse(bytes_str(bad[i]), &hold, &l),
@@ -483,7 +474,6 @@ static size_t changes_tried;
 
 static int count_try(struct table *t, struct mutation *m)
 {
-	(void)t;
 	changes_tried += m->nchanges;
 	return 1;
 }

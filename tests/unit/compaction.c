@@ -404,7 +404,6 @@ static void level_0_waits_for_company_unless_at_rest(void **state)
 	struct drawn little = {0}, enough = {0};
 	struct compaction c = {0};
 
-	(void)state;
 	limits.top_ratio = 3;
 	draw(&little, 0, "d-f:10 e-k:10 e-g:10 d-e:10");
 	draw(&little, 1, "a-z:121");

@@ -375,7 +375,6 @@ static void who_was_admitted_finds_room_where_nothing_is_flushed(void **state)
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct lsm *db;
 
-	(void)state;
 	s.options.write_buffer_bytes = 64 << 10;
 	assert_int_equal(temp_open(&s), 0);
 	db = lsm_of(s.store);
@@ -409,7 +408,6 @@ static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct lsm *db;
 
-	(void)state;
 	s.options.wal_segment_bytes = 64 << 10;
 	s.options.wal_ring_bytes = 16 << 10;
 	assert_int_equal(temp_open(&s), 0);
@@ -475,7 +473,6 @@ static void a_full_disk_is_told_in_words_and_so_is_room(void **state)
 	struct temp_store s = on_disk(os);
 	struct lsm *db;
 
-	(void)state;
 	s.options.news = hear;
 	s.options.news_arg = &heard;
 	assert_int_equal(temp_open(&s), 0);
@@ -580,13 +577,11 @@ static int keeps_all_for(unsigned pause_ms)
 
 static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
 {
-	(void)state;
 	assert_int_equal(keeps_all_for(0), 1);
 }
 
 static void after_an_hour_a_new_table_is_like_any_other(void **state)
 {
-	(void)state;
 	assert_int_equal(keeps_all_for(59 * 60 * 1000), 1);
 	assert_int_equal(keeps_all_for(61 * 60 * 1000), 0);
 }
@@ -646,7 +641,6 @@ static double compact_at(uint64_t bytes_s, uint8_t compression, bool full)
 
 static void a_compaction_writes_no_faster_than_it_may(void **state)
 {
-	(void)state;
 	assert_true(compact_at(0, COMPRESSION_NONE, false) < 1);
 	/* But for the first eighth of a second, and what is told at the end. */
 	assert_in_range(compact_at(100 << 10, COMPRESSION_NONE, false), 8, 11);

@@ -752,7 +752,6 @@ what_was_written_before_a_table_change_is_there_with_it(void **state)
 	struct os *os = sim_new(1), *after;
 	struct table *t;
 
-	(void)state;
 	s.options.os = os;
 	assert_int_equal(temp_open(&s), 0);
 	assert_int_equal(temp_put(&s, "r", "f", "q", 1, "v"), 1);
@@ -847,7 +846,6 @@ what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
 			       .options.inline_background = true};
 	struct os *os = sim_new(1), *after;
 
-	(void)state;
 	s.options.os = os;
 	assert_int_equal(temp_open(&s), 0);
 	assert_int_equal(store_snapshot_create(s.store, NULL, bytes_str("n")),

@@ -165,13 +165,11 @@ static void try_all(const char *what,
 
 static void a_flush_that_fails_says_why_and_may_be_had_later(void **state)
 {
-	(void)state;
 	try_all("flush", store_flush);
 }
 
 static void a_compaction_that_fails_says_why_and_may_be_had_later(void **state)
 {
-	(void)state;
 	try_all("compact", store_compact);
 }
 
@@ -183,7 +181,6 @@ static void writers_are_told_why_memory_cannot_be_flushed(void **state)
 {
 	unsigned waited = 0;
 
-	(void)state;
 	for (size_t i = 0; i < NERRNOS; i++) {
 		struct world w;
 		struct why_kept kept;
@@ -228,7 +225,6 @@ static void want_is_no_failure_of_the_log(void **state)
 {
 	static const int wants[] = {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wants) / sizeof(*wants); i++) {
 		struct world w;
 		int r;
@@ -253,7 +249,6 @@ static void want_is_no_failure_of_the_catalog(void **state)
 	struct world w;
 	int r, n = 0;
 
-	(void)state;
 	world_open(&w);
 	assert_int_equal(put(&w), 1);
 	arm(&w, FAULT_OPEN, EMFILE, true, 1);

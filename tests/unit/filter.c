@@ -136,7 +136,6 @@ static void what_is_too_long_is_refused(void **state)
 {
 	size_t most = FILTER_TEXT_MAX - strlen("PrefixFilter('')");
 
-	(void)state;
 	takes(long_filter("PrefixFilter('", "a", most, "')"));
 	takes_not(long_filter("PrefixFilter('", "a", most + 1, "')"),
 		  "the filter has 1048577 bytes, at most 1048576 are allowed");

@@ -10,7 +10,6 @@ static void both_are_refused_with_words(void **state)
 	struct sasl_mechanism *m;
 	struct layer *l;
 
-	(void)state;
 	assert_int_equal(gssapi_new(&s, "h", &m), -EOPNOTSUPP);
 	assert_non_null(strstr(store_why(), "security=kerberos"));
 	assert_non_null(strstr(store_why(), "libkrb5-dev"));

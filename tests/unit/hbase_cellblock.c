@@ -56,7 +56,6 @@ static void a_raw_scan_gives_puts_and_markers(void **state)
 	struct decoder d = decoder_of(b);
 	struct cell c;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
 		assert_int_equal(cellblock_next(&d, &c), 1);
 		assert_bytes(c.row, want[i].row);
@@ -76,7 +75,6 @@ static void a_raw_scan_gives_puts_and_markers(void **state)
 
 static void what_a_server_sent_is_written_as_the_same_bytes(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < BLOCKS; i++) {
 		struct bytes b = load(blocks[i]);
 		struct decoder d = decoder_of(b);
@@ -123,7 +121,6 @@ static void an_increment_is_a_put_of_its_delta(void **state)
 						 .ts = 5,
 						 .delta = -2});
 
-	(void)state;
 	assert_int_equal(c.kind, CELL_PUT);
 	assert_int_equal(c.value.len, 8);
 	assert_memory_equal(c.value.data, "\xff\xff\xff\xff\xff\xff\xff\xfe",
@@ -138,7 +135,6 @@ static void an_append_is_a_put_of_what_is_appended(void **state)
 						 .family = bytes_str("f"),
 						 .value = bytes_str("more")});
 
-	(void)state;
 	assert_int_equal(c.kind, CELL_PUT);
 	assert_bytes(c.value, "more");
 	buf_free(&b);
@@ -151,7 +147,6 @@ static void a_marker_has_no_value(void **state)
 						 .family = bytes_str("f"),
 						 .value = bytes_str("v")});
 
-	(void)state;
 	assert_int_equal(c.kind, CELL_DELETE_FAMILY);
 	assert_int_equal(c.value.len, 0);
 	buf_free(&b);
@@ -171,7 +166,6 @@ static void the_servers_clock_is_the_greatest_timestamp(void **state)
 	struct buf b = {0};
 	struct encoder e = {.out = &b};
 
-	(void)state;
 	cellblock_put(&e, bytes_str("r"), &change);
 	assert_int_equal(b.len, sizeof(want));
 	assert_memory_equal(b.data, want, sizeof(want));
@@ -195,7 +189,6 @@ static void the_longest_names_go_through(void **state)
 	struct decoder d;
 	struct cell c;
 
-	(void)state;
 	assert_true(row && qualifier);
 	cellblock_put(&e, bytes_of(row, ROW_LEN_MAX), &change);
 	d = decoder_of(buf_bytes(&b));
@@ -224,7 +217,6 @@ static void a_cell_behind_the_end_of_time_is_named(void **state)
 	struct decoder d;
 	struct cell c;
 
-	(void)state;
 	cellblock_put(&e, bytes_str("row"), &change);
 	/* The last byte of the timestamp, before the kind and the value. */
 	assert_int_equal(b.data[b.len - 3], TS_MAX & 0xff);
@@ -238,7 +230,6 @@ static void a_cell_behind_the_end_of_time_is_named(void **state)
 
 static void no_part_of_a_cell_is_taken_for_one(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < BLOCKS; i++) {
 		struct bytes b = load(blocks[i]);
 		struct decoder d = decoder_of(b);
@@ -269,7 +260,6 @@ static void no_part_of_a_cell_is_taken_for_one(void **state)
 /* Each byte takes other values: nothing is read outside, all is words. */
 static void a_damaged_block_does_no_harm(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < BLOCKS; i++) {
 		struct bytes b = load(blocks[i]);
 		uint8_t *data = (uint8_t *)(uintptr_t)b.data;
@@ -316,7 +306,6 @@ static void faulty(size_t at, uint8_t to, const char *says)
 
 static void faults_of_a_cell_are_named(void **state)
 {
-	(void)state;
 	faulty(3, 25, "cut off");
 	faulty(3, 23, "lengths");
 	faulty(7, 14, "lengths");
@@ -342,7 +331,6 @@ static void a_cell_without_a_row_is_refused(void **state)
 	struct encoder e = {.out = &b};
 	size_t n;
 
-	(void)state;
 	cellblock_put(&e, bytes_str(""), &change);
 	assert_int_equal(read_all(buf_bytes(&b), &n), -EPROTO);
 	assert_non_null(strstr(store_why(), "row"));
@@ -358,7 +346,6 @@ static void names_longer_than_the_stores_are_refused(void **state)
 	struct encoder e = {.out = &b};
 	size_t n;
 
-	(void)state;
 	key[1] = 1;
 	put_be(&e, 8 + sizeof(key), 4);
 	put_be(&e, sizeof(key), 4);

@@ -45,7 +45,6 @@ static void sends(const char *text, const char *want)
 
 static void comparisons_go_to_the_servers(void **state)
 {
-	(void)state;
 	sends("ValueFilter(=,'binary:v')", "ValueFilter BinaryComparator");
 	sends("RowFilter(<,'binaryprefix:v')",
 	      "RowFilter BinaryPrefixComparator");
@@ -64,7 +63,6 @@ static void comparisons_go_to_the_servers(void **state)
 
 static void what_would_jump_past_markers_is_a_comparison(void **state)
 {
-	(void)state;
 	sends("ColumnPrefixFilter('c')",
 	      "QualifierFilter BinaryPrefixComparator");
 	sends("MultipleColumnPrefixFilter('c','d')",
@@ -78,7 +76,6 @@ static void what_would_jump_past_markers_is_a_comparison(void **state)
 
 static void what_hbase_may_judge_otherwise_stays_here(void **state)
 {
-	(void)state;
 	sends("ValueFilter(=,'substring:Abc')",
 	      "ValueFilter SubstringComparator");
 	sends("ValueFilter(!=,'substring:abc')", "");
@@ -94,7 +91,6 @@ static void what_hbase_may_judge_otherwise_stays_here(void **state)
 
 static void what_counts_cells_is_shown_all_it_counts(void **state)
 {
-	(void)state;
 	sends("ColumnPaginationFilter(1,0)", "");
 	sends("ColumnPaginationFilter(1,0) AND ValueFilter(=,'binary:v')", "");
 	sends("ValueFilter(=,'binary:v') AND ColumnPaginationFilter(1,0)",
@@ -112,7 +108,6 @@ static void what_counts_cells_is_shown_all_it_counts(void **state)
 
 static void rows_and_first_cells_may_be_chosen_twice(void **state)
 {
-	(void)state;
 	sends("SingleColumnValueFilter('f','q',=,'binary:v')",
 	      "SingleColumnValueFilter BinaryComparator");
 	/* Here it takes the column away, which it needs to see. */

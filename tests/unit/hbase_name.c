@@ -26,7 +26,6 @@ static void hosts_alone_ask_for_nothing(void **state)
 	static const struct security none;
 	struct hbase_name n = name_of("hbase://a,b:16001");
 
-	(void)state;
 	assert_string_equal(n.masters, "a,b:16001");
 	assert_memory_equal(&n.security, &none, sizeof(none));
 	n = name_of("hbase://a/");
@@ -42,7 +41,6 @@ static void settings_stand_behind_the_hosts(void **state)
 	struct hbase_name n = name_of(
 		"hbase://a?security=kerberos&qop=privacy&principal=h/_HOST@R");
 
-	(void)state;
 	assert_string_equal(n.masters, "a");
 	assert_true(n.security.kerberos);
 	assert_int_equal(n.security.protection, PROTECTION_PRIVACY);
@@ -60,7 +58,6 @@ static void settings_stand_behind_the_hosts(void **state)
 
 static void a_call_has_its_seconds(void **state)
 {
-	(void)state;
 	assert_int_equal(name_of("hbase://a").timeout_ms, 0);
 	assert_int_equal(name_of("hbase://a/?timeout=1").timeout_ms, 1000);
 	assert_int_equal(name_of("hbase://a/?timeout=86400").timeout_ms,
@@ -76,7 +73,6 @@ static void what_is_no_setting_is_refused_by_name(void **state)
 {
 	char longest[64 + SECURITY_TEXT_MAX + 1];
 
-	(void)state;
 	assert_refused("hbase://a/?qos=privacy", "\"qos\" is no setting");
 	assert_refused("hbase://a/?qos=privacy", "principal");
 	assert_refused("hbase://a/?=x", "\"\" is no setting");
@@ -96,7 +92,6 @@ static void what_is_no_setting_is_refused_by_name(void **state)
 /* Who reads such a name would think that it protects. */
 static void what_would_say_nothing_is_refused(void **state)
 {
-	(void)state;
 	assert_refused("hbase://a/?qop=privacy", "security=kerberos");
 	assert_refused("hbase://a/?security=simple&principal=p",
 		       "security=kerberos");

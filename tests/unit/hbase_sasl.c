@@ -48,7 +48,6 @@ static int wrap(struct sasl_mechanism *m, struct bytes plain, struct buf *out)
 static int unwrap(struct sasl_mechanism *m, struct bytes packet,
 		  struct buf *out)
 {
-	(void)m;
 	if (!packet.len || packet.data[0] != MARK)
 		return why(-EPROTO, "no mark");
 	for (size_t i = 1; i < packet.len; i++) {
@@ -145,7 +144,6 @@ static void hands_are_shaken(void **state)
 	static const char says[] = "\0\0\0\0\0\0\0\6answer";
 	bool heard, has_layer;
 
-	(void)state;
 	assert_int_equal(
 		shake(says, sizeof(says) - 1, true, PIECE, &heard, &has_layer),
 		0);
@@ -173,7 +171,6 @@ static void assert_fails(const void *says, size_t len, int err,
 
 static void a_server_may_refuse(void **state)
 {
-	(void)state;
 	assert_fails(SAYS("\0\0\0\1\0\0\0\1X\0\0\0\7no way\n"), -EACCES,
 		     "no way; principal=");
 	/* It would go on without: that is not what was asked for. */
@@ -184,7 +181,6 @@ static void a_server_may_refuse(void **state)
 
 static void what_is_no_handshake_fails(void **state)
 {
-	(void)state;
 	assert_fails(SAYS("HTTP/1.1"), -EPROTO, "speaks no SASL");
 	assert_fails(SAYS("\0\0\0\0\0\1\0\1"), -EPROTO, "token of 65537");
 	assert_fails(SAYS("\0\0\0\0\xff\xff\xff\xff"), -EPROTO, "token of");
@@ -207,7 +203,6 @@ static void a_silent_server_is_left_at_the_deadline(void **state)
 	uint64_t now = os_monotonic_ns(os);
 	int fd = server_listen(&port);
 
-	(void)state;
 	assert_int_equal(
 		transport_open(os, "127.0.0.1", port, now + SECOND * 10, &t),
 		0);
@@ -230,7 +225,6 @@ static int wait_for_kdc(struct sasl_mechanism *m, struct bytes in,
 {
 	uint8_t byte;
 
-	(void)in;
 	assert_true(server_read(((struct waiting *)m)->go, &byte, 1));
 	return buf_append(token, "one", 3);
 }
@@ -283,7 +277,6 @@ static void each_cut_of_a_reply_waits_for_more(void **state)
 	static const char refusal[] = "\0\0\0\1\0\0\0\1X\0\0\0\2no";
 	struct sasl_reply reply;
 
-	(void)state;
 	for (size_t i = 0; i + 1 < sizeof(refusal); i++)
 		assert_int_equal(sasl_reply_take(bytes_of(refusal, i), &reply),
 				 0);
@@ -310,7 +303,6 @@ static void packets_carry_any_bytes(void **state)
 	unsigned freed = 0;
 	struct layer *l = packets(&freed);
 
-	(void)state;
 	assert_int_equal(l->ops->seal(l, bytes_str(text), &wire), 0);
 	assert_int_equal(wire.len, strlen(text) + 3 * (4 + 1));
 	assert_memory_equal(wire.data, "\0\0\0\x0b\x5a", 5);
@@ -346,7 +338,6 @@ static void a_packet_that_is_none_fails(void **state)
 		{SAYS("\xff\xff\xff\xff")},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		struct buf plain = {0}, reply = {0};
 		unsigned freed = 0;

@@ -81,7 +81,6 @@ void __wrap_freeaddrinfo(struct addrinfo *list)
 
 static int set_up(void **state)
 {
-	(void)state;
 	memset(&resolver, 0, sizeof(resolver));
 	pthread_mutex_init(&resolver.lock, NULL);
 	clock_cond_init(&resolver.changed);

@@ -51,7 +51,6 @@ static void a_varint_is_read_as_it_was_written(void **state)
 				16383,	   16384,      UINT32_MAX, 1ull << 35,
 				INT64_MAX, 1ull << 63, UINT64_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		struct buf b = {0};
 		struct encoder e = {.out = &b};
@@ -76,7 +75,6 @@ static void a_varint_of_more_than_64_bits_is_refused(void **state)
 	struct decoder d = decoder_of(
 		bytes_str("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"));
 
-	(void)state;
 	take_varint(&d);
 	assert_true(d.bad);
 	d = decoder_of(
@@ -89,7 +87,6 @@ static void the_greeting_names_user_service_codec_and_version(void **state)
 {
 	struct buf b = {0};
 
-	(void)state;
 	assert_int_equal(frame_preamble(&b, FRAME_SIMPLE), 0);
 	assert_int_equal(frame_greeting(&b, "ann", "ClientService"), 0);
 	assert_hex(&b,
@@ -112,7 +109,6 @@ static void a_request_is_header_message_and_cells(void **state)
 	struct pb_get_request g;
 	struct buf b = {0};
 
-	(void)state;
 	proto_init(&pb_get_request, &g);
 	g.region = (struct pb_region){.by = REGION_BY_NAME,
 				      .name = bytes_str("t,,1")};
@@ -135,7 +131,6 @@ static void a_request_that_is_too_long_is_refused_and_not_appended(void **state)
 			       .cells = {calloc(1, FRAME_MAX), FRAME_MAX}};
 	struct buf b = {0};
 
-	(void)state;
 	assert_non_null(c.cells.data);
 	assert_int_equal(buf_append(&b, "x", 1), 0);
 	assert_int_equal(frame_request(&b, &c), -EFBIG);
@@ -155,7 +150,6 @@ static void the_registry_says_where_all_is(void **state)
 	struct pb_meta_locations all;
 	struct pb_location at;
 
-	(void)state;
 	assert_int_equal(proto_take(take(f).message, &pb_cluster_id, &id), 0);
 	assert_bytes(id.id, "f8c549a3-dbb5-4cb6-b85a-02abf1f4b3ae");
 	drop(f);
@@ -186,7 +180,6 @@ static void a_get_says_how_many_cells_the_block_has(void **state)
 	struct frame_answer a = take(f);
 	struct pb_get_response g;
 
-	(void)state;
 	assert_int_equal(a.id, 2);
 	assert_false(a.exception.here);
 	assert_int_equal(a.cells.len, 68);
@@ -212,7 +205,6 @@ static void a_scan_says_which_cells_are_a_row(void **state)
 	uint32_t n = 0;
 	bool partial = true;
 
-	(void)state;
 	assert_int_equal(proto_take(take(f).message, &pb_scan_response, &s), 0);
 	assert_true(s.scanner > UINT32_MAX);
 	assert_true(s.more);
@@ -252,7 +244,6 @@ static void the_description_of_a_region_is_read(void **state)
 	struct bytes f = load("meta-scan"), v;
 	struct pb_region_info info;
 
-	(void)state;
 	v = region_in(take(f).cells);
 	assert_int_equal(region_info_take(v, &info), 0);
 	assert_int_equal(info.id, 1795488294055);
@@ -272,7 +263,6 @@ static void an_exception_comes_with_class_and_words(void **state)
 	struct bytes f = load("no-family");
 	struct frame_answer a = take(f);
 
-	(void)state;
 	assert_true(a.exception.here);
 	assert_bytes(a.exception.class, "org.apache.hadoop.hbase.regionserver."
 					"NoSuchColumnFamilyException");
@@ -299,7 +289,6 @@ static void where_a_region_went_is_read(void **state)
 		bytes_str("\x10\x08\x01\x12\x0c\x0a\x01M\x1a\x01h\x20\xa4\xcb"
 			  "\x01\x30\x01"));
 
-	(void)state;
 	assert_bytes(a.exception.host, "h");
 	assert_int_equal(a.exception.port, 26020);
 	assert_true(a.exception.overloaded);
@@ -307,7 +296,6 @@ static void where_a_region_went_is_read(void **state)
 
 static void no_part_of_an_answer_is_taken_for_one(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]);
 
@@ -326,7 +314,6 @@ static void no_part_of_an_answer_is_taken_for_one(void **state)
 
 static void bytes_behind_an_answer_are_refused(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]), more;
 		struct buf b = {0};
@@ -345,7 +332,6 @@ static void bytes_behind_an_answer_are_refused(void **state)
 /* Each byte takes other values: nothing is read outside, all is words. */
 static void a_damaged_answer_does_no_harm(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]);
 		uint8_t *data = (uint8_t *)(uintptr_t)f.data;
@@ -367,7 +353,6 @@ static void a_damaged_answer_does_no_harm(void **state)
 
 static void parts_of_messages_do_no_harm(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]);
 		struct bytes m = take(f).message;
@@ -400,7 +385,6 @@ static void faulty(const struct proto_message *m, const char *text, size_t len,
 
 static void faults_of_a_message_are_named(void **state)
 {
-	(void)state;
 #define FAULTY(m, text, says) faulty(m, text, sizeof(text) - 1, says)
 	FAULTY(&pb_server, "", "field 1 of a message ServerName is missing");
 	FAULTY(&pb_server, "\x10\x05", "field 1 of a message ServerName");
@@ -430,7 +414,6 @@ static void unknown_fields_are_passed_over(void **state)
 				    "\xf8\x7f\x01"
 				    "\x10\x07");
 
-	(void)state;
 	assert_int_equal(proto_take(in, &pb_server, &s), 0);
 	assert_bytes(s.host, "h");
 	assert_int_equal(s.port, 7);
@@ -440,7 +423,6 @@ static void of_a_field_that_comes_twice_the_last_counts(void **state)
 {
 	struct pb_server s;
 
-	(void)state;
 	assert_int_equal(
 		proto_take(bytes_str("\x0a\x01h\x10\x07\x0a\x01i\x10\x08"),
 			   &pb_server, &s),
@@ -459,7 +441,6 @@ static void packed_numbers_are_read_as_unpacked_ones(void **state)
 	struct proto_list again;
 	uint32_t n;
 
-	(void)state;
 	in.len = 16; /* bytes_str() ends at the empty run of them */
 	assert_int_equal(proto_take(in, &pb_scan_response, &s), 0);
 	again = s.cells_per_result;
@@ -487,7 +468,6 @@ static void what_is_not_sent_has_its_default(void **state)
 	struct buf b = {0};
 	struct encoder e = {.out = &b};
 
-	(void)state;
 	assert_int_equal(proto_take(bytes_str(""), &pb_scan_response, &r), 0);
 	assert_true(r.more);
 	assert_true(r.more_in_region);
@@ -516,7 +496,6 @@ static void lists_are_written_as_they_are_read(void **state)
 	struct buf b = {0};
 	struct encoder e = {.out = &b};
 
-	(void)state;
 	proto_init(&pb_get, &g);
 	g.row = bytes_str("r");
 	g.columns = (struct proto_list){.items = columns, .n = 2};
@@ -597,7 +576,6 @@ static void each_message_is_read_as_it_was_written(void **state)
 	_Alignas(max_align_t) uint8_t from[WALK_STRUCT_MAX],
 		to[WALK_STRUCT_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < WALK_TYPES; i++) {
 		const struct proto_message *m = walk_types[i];
 		struct buf b = {0};

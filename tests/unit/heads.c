@@ -25,7 +25,6 @@ static void heads_and_ties_compare_as_the_strings_do(void **state)
 {
 	uint8_t x[10], y[10];
 
-	(void)state;
 	for (uint32_t i = 0; i < NSTRINGS; i++)
 		for (uint32_t k = 0; k < NSTRINGS; k++) {
 			struct bytes a = string_of(i, x), b = string_of(k, y);
@@ -38,7 +37,6 @@ static void heads_and_ties_compare_as_the_strings_do(void **state)
 
 static void a_head_does_not_look_behind_the_string(void **state)
 {
-	(void)state;
 	/* Of exact size, so that a sanitizer sees what reads on. */
 	for (size_t len = 0; len <= 9; len++) {
 		uint8_t *p = malloc(len + !len);
@@ -57,7 +55,6 @@ static void the_first_head_that_is_not_smaller_is_found(void **state)
 {
 	uint64_t heads[20];
 
-	(void)state;
 	for (uint32_t i = 0; i < 20; i++)
 		heads[i] = 10 + i / 2 * 10;
 	for (uint32_t n = 0; n <= 20; n++)

@@ -25,7 +25,6 @@ static void a_gap_is_of_its_rows_and_times(void **state)
 {
 	struct history h = {0};
 
-	(void)state;
 	assert_true(history_is_whole(&h));
 	lose(&h, "d", "f", 10, 30);
 	assert_false(history_is_whole(&h));
@@ -47,7 +46,6 @@ static void gaps_with_common_rows_become_one(void **state)
 {
 	struct history h = {0}, copy;
 
-	(void)state;
 	lose(&h, "m", "p", 10, 20);
 	lose(&h, "c", "d", 30, 40);
 	lose(&h, "x", "x", 1, 2);
@@ -78,7 +76,6 @@ static void many_gaps_are_joined_and_hide_no_less(void **state)
 	struct history h = {0};
 	char row[8];
 
-	(void)state;
 	for (int tens = 0; tens < 50; tens++)
 		for (int i = 0; i < 10; i++) {
 			int n = 10 * tens + order[i];

@@ -17,7 +17,6 @@ static struct block_cache *cache;
 
 static int setup(void **state)
 {
-	(void)state;
 	os = sim_new(1);
 	return os_dir_open(os, "/s", true, &dir) ||
 	       block_cache_new(1 << 20, &cache);
@@ -25,7 +24,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	block_cache_free(cache);
 	os_dir_close(dir);
 	sim_free(os);
@@ -176,7 +174,6 @@ static void level_0_is_newest_first_and_others_by_row(void **state)
 		{0, file(5, "b", "b", 20)}, {1, file(6, "d", "d", 7)},
 	};
 
-	(void)state;
 	assert_int_equal(apply(&l, NULL, 0, added, 6), 0);
 	assert_numbers(&l->level[0], "2 5 1");
 	assert_numbers(&l->level[1], "4 6 3");
@@ -200,7 +197,6 @@ static void overlapping_files_of_a_deeper_level_are_refused(void **state)
 		{LEVELS_MAX, file(16, "x", "y", 1)},
 	};
 
-	(void)state;
 	assert_int_equal(apply(&l, NULL, 0, &good, 1), 0);
 	for (size_t i = 0; i < 5; i++) {
 		assert_int_equal(apply(&l, NULL, 0, &bad[i], 1), -EUCLEAN);
@@ -216,7 +212,6 @@ static void a_set_outlives_the_next_one(void **state)
 	struct level_file first = {0, file(21, "a", "b", 1)};
 	struct level_file second = {1, file(22, "a", "b", 1)};
 
-	(void)state;
 	assert_int_equal(apply(&l, NULL, 0, &first, 1), 0);
 	old = l;
 	levels_ref(old);
@@ -241,7 +236,6 @@ static void without_memory_nothing_is_applied(void **state)
 				     {1, file(25, "c", "d", 1)}};
 	int r, failed = 0;
 
-	(void)state;
 	for (;; failed++) {
 		calls_left = failed;
 		r = levels_apply(l, NULL, 0, added, 3, &next);
@@ -264,7 +258,6 @@ static void a_file_moves_between_levels(void **state)
 	struct levels *l = empty();
 	struct level_file from = {1, file(31, "a", "b", 1)}, to;
 
-	(void)state;
 	assert_int_equal(apply(&l, NULL, 0, &from, 1), 0);
 	to = (struct level_file){2, from.file};
 	sst_ref(to.file);
@@ -290,7 +283,6 @@ static void the_file_of_a_row_is_found(void **state)
 				     {1, file(42, "f", "g", 1)},
 				     {1, file(43, "m", "m", 1)}};
 
-	(void)state;
 	assert_int_equal(levels_find(&l->level[1], bytes_str("a")), 0);
 	assert_int_equal(apply(&l, NULL, 0, added, 3), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -332,7 +324,6 @@ static void the_file_of_a_row_is_found_among_alike(void **state)
 		{1, file(47, "pb", "pz", 1)},
 	};
 
-	(void)state;
 	assert_int_equal(apply(&l, NULL, 0, added, 4), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (levels_find(&l->level[1], cases[i].row) != cases[i].at)
@@ -361,7 +352,6 @@ static void overlap_looks_at_deeper_levels_only(void **state)
 				     {1, file(52, "f", "g", 1)},
 				     {2, file(53, "m", "q", 1)}};
 
-	(void)state;
 	assert_int_equal(apply(&l, NULL, 0, added, 3), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if (levels_overlap_below(
@@ -482,7 +472,6 @@ static void a_level_reads_like_one_file(void **state)
 {
 	struct sstable *all = rows_file(1000, 0, ROWS);
 
-	(void)state;
 	for (uint64_t round = 0; round < 20; round++) {
 		struct levels *l = cut_story(2000 + 100 * round);
 		struct level_cursor c;
@@ -508,7 +497,6 @@ static void all_rows_come_in_both_directions(void **state)
 	unsigned i;
 	int r;
 
-	(void)state;
 	level_cursor(&l->level[1], &c);
 	r = cursor_seek_row(&c.base, bytes_str(""));
 	for (i = 0; r == 1; i++, r = cursor_next_row(&c.base))
@@ -529,7 +517,6 @@ static void an_empty_level_has_nothing(void **state)
 	struct levels *l = empty();
 	struct level_cursor c;
 
-	(void)state;
 	level_cursor(&l->level[1], &c);
 	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 0);
 	assert_int_equal(cursor_seek_exact(&c.base, bytes_str("a")), 0);

@@ -50,8 +50,6 @@ int __wrap_nanosleep(const struct timespec *step, struct timespec *left);
 /* However long that takes: until the first one is done. */
 int __wrap_nanosleep(const struct timespec *step, struct timespec *left)
 {
-	(void)step;
-	(void)left;
 	tell(&other.waits);
 	wait_for(&other.first_is_over, &other.first_is_over);
 	return 0;
@@ -80,7 +78,6 @@ static void of_two_who_take_a_socket_over_one_has_it(void **state)
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(where, sizeof(where), "unix:%s/s", dir);
 	/* One that is left. */

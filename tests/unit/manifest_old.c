@@ -74,7 +74,6 @@ static void every_truncation_shows_a_whole_prefix_of_edits(void **state)
 	struct old o = old_manifest();
 	size_t whole = 0;
 
-	(void)state;
 	for (size_t n = 0; n <= o.image.len; n++) {
 		struct buf print = {0};
 		int r = replay_print(o.image.data, n, &print);
@@ -97,7 +96,6 @@ static void every_flipped_bit_but_of_the_last_edit_is_found(void **state)
 	static const uint8_t zeros[40];
 	struct old o = old_manifest();
 
-	(void)state;
 	assert_int_equal(buf_append(&o.image, zeros, sizeof(zeros)), 0);
 	for (size_t bit = 0; bit < o.image.len * 8; bit += 3) {
 		struct buf print = {0};
@@ -159,7 +157,6 @@ static void every_damage_of_current_is_found(void **state)
 	char text[64];
 	size_t len = current_text(text);
 
-	(void)state;
 	for (size_t bit = 0; bit < len * 8; bit++) {
 		text[bit / 8] ^= (char)(1 << bit % 8);
 		write_file(d, "CURRENT", text, len);
@@ -202,7 +199,6 @@ static void try_format(uint8_t format, const char *said)
 
 static void other_formats_are_left_alone(void **state)
 {
-	(void)state;
 	try_format(3, "export it");
 	try_format(9, "use a newer one");
 }
@@ -222,7 +218,6 @@ static void a_read_only_open_reads_it_and_writes_nothing(void **state)
 	size_t log = sim_log_length(os);
 	struct buf print;
 
-	(void)state;
 	assert_int_equal(manifest_open(d, false, true, &m), 0);
 	print = print_of(m);
 	assert_true(shows(&o, o.n, &print));
@@ -265,7 +260,6 @@ static void the_first_edit_makes_it_newer(void **state)
 	struct os_dir *d = old_store(os, &o);
 	struct buf b = {0};
 
-	(void)state;
 	assert_int_equal(upgrade(d, 1234), 1234);
 	assert_int_equal(upgrade(d, 0), 1234);
 	assert_int_equal(os_read_file(d, OLD, 1 << 20, &b), -ENOENT);
@@ -287,7 +281,6 @@ static void no_crash_on_the_way_loses_it(void **state)
 	struct sim_image image;
 	struct sim_crash *c;
 
-	(void)state;
 	assert_true(before < 1234);
 	sim_mark(os, 0, 1);
 	upgrade(d, 1234);

@@ -307,7 +307,6 @@ static void the_last_row_is_one_of_one_tree(void **state)
 	struct entry e[3] = {put("q", 1, 1), put("q", 2, 2), put("q", 3, 3)};
 	struct memtree_stat st;
 
-	(void)state;
 	assert_false(memtable_at(mt, TREE, bytes_str("a")));
 	add(mt, "a", e[0]);
 	assert_true(memtable_at(mt, TREE, bytes_str("a")));
@@ -412,7 +411,6 @@ static void rows_that_were_announced_take_less_memory(void **state)
 	struct memtable *mt[2];
 	struct entry e = put("q", 1, 1);
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(memtable_new(i ? 20000 : 0, &mt[i]), 0);
 		for (uint32_t r = 0; r < 20000; r++) {

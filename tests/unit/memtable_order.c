@@ -71,7 +71,6 @@ static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
 		{0, 1},	       {0, 300},      {0, ROWS - 2},   {300, 2},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(come) / sizeof(come[0]); i++) {
 		struct memtable *mt = fresh();
 		struct flush_cursor run;
@@ -101,7 +100,6 @@ static void rows_with_long_prefixes_in_common_are_sorted(void **state)
 		PREFIXES = 256
 	};
 
-	(void)state;
 	for (unsigned like = 1; like <= 3; like++) {
 		struct memtable *mt = fresh();
 		struct flush_cursor run;

@@ -27,7 +27,6 @@ static int64_t now;
 
 static int64_t the_time(struct os *o)
 {
-	(void)o;
 	return now;
 }
 
@@ -311,8 +310,6 @@ static void open_again(struct world *w, bool dies)
 
 static bool went(void *arg, uint64_t bytes)
 {
-	(void)arg;
-	(void)bytes;
 	return true;
 }
 
@@ -320,7 +317,6 @@ static const struct carry_watch watch = {went, NULL, NULL};
 
 static void say(void *arg, const char *sentence)
 {
-	(void)arg;
 	print_message("%s\n", sentence);
 }
 
@@ -557,7 +553,6 @@ static void any_moment_is_restored_as_it_was(void **state)
 	unsigned end = seed + (n ? (unsigned)atoi(n) : 2);
 	size_t done = 0;
 
-	(void)state;
 	for (; seed < end; seed++) {
 		print_message("seed %u\n", seed);
 		done += run(seed);
@@ -656,7 +651,6 @@ static void fork_a_store(unsigned flushes)
 
 static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
 {
-	(void)state;
 	/* One of these has the number that the other's log would go on with. */
 	for (unsigned i = 0; i < 4; i++)
 		fork_a_store(i);
@@ -669,7 +663,6 @@ static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
 	char folder[80], cmd[100];
 	int64_t at;
 
-	(void)state;
 	assert_int_equal(temp_make(&a), 0);
 	snprintf(folder, sizeof(folder), "%s.b", a.path);
 	/* No segment is so small. */
@@ -688,7 +681,6 @@ static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
 
 static void count(void *arg, const char *sentence)
 {
-	(void)sentence;
 	++*(int *)arg;
 }
 
@@ -746,7 +738,6 @@ static void a_check_finds_each_kept_segment_that_is_damaged(void **state)
 	char name[64] = "", behind[64], row[16], value[200];
 	int harmed = 0, found = 0;
 
-	(void)state;
 	assert_int_equal(temp_make(&a), 0);
 	assert_int_equal(store_keep_log(a.store, 64 << 20), 0);
 	memset(value, 'x', sizeof(value));
@@ -776,7 +767,6 @@ static void a_check_finds_each_kept_segment_that_is_damaged(void **state)
 
 static void tell_nothing(void *arg, const char *sentence)
 {
-	(void)arg;
 	fail_msg("%s", sentence);
 }
 
@@ -791,7 +781,6 @@ static void a_kept_segment_that_cannot_be_had_is_left_out(void **state)
 	struct hold *h;
 	int64_t at;
 
-	(void)state;
 	assert_int_equal(temp_make(&a), 0);
 	snprintf(folder, sizeof(folder), "%s.b", a.path);
 	assert_int_equal(store_keep_log(a.store, 64 << 20), 0);
@@ -981,7 +970,6 @@ static void moments_before_what_is_lost_of_the_log_are_had(void **state)
 	uint64_t n;
 	char name[64];
 
-	(void)state;
 	for (int dies = 0; dies < 2; dies++) {
 		make_stretch(&k, dies);
 		for (int i = 0; i < PUTS; i++)
@@ -1005,7 +993,6 @@ static void of_a_file_that_cannot_be_read_nothing_is_left(void **state)
 	int from = open("/proc/self", O_RDONLY | O_DIRECTORY), to;
 	uint64_t hash;
 
-	(void)state;
 	assert_non_null(mkdtemp(path));
 	to = open(path, O_RDONLY | O_DIRECTORY);
 	assert_true(from >= 0 && to >= 0);

@@ -78,7 +78,6 @@ static int tell(void *arg, uint64_t segment, struct bytes record)
 	struct note n;
 	int r = record_note_read(record, &n);
 
-	(void)segment;
 	assert_true(r >= 0);
 	assert_true(y->n < sizeof(y->text) - 1);
 	y->text[y->n++] = r ? "rTB"[n.what] : '-';
@@ -168,7 +167,6 @@ static void a_log_that_is_not_kept_has_no_notes(void **state)
 {
 	struct world w = new_world(0);
 
-	(void)state;
 	assert_int_equal(put(&w, "1"), 1);
 	assert_int_equal(store_table_create(w.s.store, bytes_str("a"), NULL),
 			 0);
@@ -184,7 +182,6 @@ static void each_change_of_tables_is_noted_before_what_follows(void **state)
 	struct store *s = w.s.store;
 	struct story y;
 
-	(void)state;
 	sim_set_now_ms(w.disk, NOW + 5);
 	assert_int_equal(put(&w, "1"), 1);
 	y = story_of(&w);
@@ -226,7 +223,6 @@ static void tables_that_memory_lacks_for_are_a_break(void **state)
 {
 	struct world w = new_world(MANY);
 
-	(void)state;
 	no_memory = true;
 	assert_int_equal(store_table_create(w.s.store, bytes_str("a"), NULL),
 			 0);
@@ -261,7 +257,6 @@ static void no_crash_leaves_a_clone_of_which_the_log_says_nothing(void **state)
 	struct sim_image m;
 	uint64_t with = 0, without = 0;
 
-	(void)state;
 	o.from = sim_log_length(w.disk);
 	assert_int_equal(make_clone(&w), 0);
 	assert_non_null(strchr(story_of(&w).text, 'B'));
@@ -284,7 +279,6 @@ static void restoring_a_snapshot_is_a_break_too(void **state)
 {
 	struct world w = new_world_with_snapshot();
 
-	(void)state;
 	assert_null(strchr(story_of(&w).text, 'B'));
 	assert_int_equal(store_snapshot_restore(w.s.store, w.s.table,
 						bytes_str("n"),
@@ -319,7 +313,6 @@ static void a_note_without_space_is_the_next_that_is_written(void **state)
 	struct hold *h = NULL;
 	struct story y, was;
 
-	(void)state;
 	fill(&w);
 	was = story_of(&w);
 	assert_int_equal(store_table_create(w.s.store, bytes_str("a"), NULL),
@@ -350,7 +343,6 @@ static void a_copy_has_the_note_that_was_owed(void **state)
 	struct hold *h = NULL;
 	struct story was;
 
-	(void)state;
 	fill(&w);
 	was = story_of(&w);
 	assert_int_equal(store_table_create(w.s.store, bytes_str("a"), NULL),
@@ -370,7 +362,6 @@ static void a_clone_without_space_for_its_note_is_refused(void **state)
 	struct world w = new_world_with_snapshot();
 	struct table *t;
 
-	(void)state;
 	fill(&w);
 	assert_int_equal(make_clone(&w), -ENOSPC);
 	assert_int_equal(table_open(w.s.store, bytes_str("c"), &t), -ENOENT);
@@ -404,7 +395,6 @@ static void a_break_without_space_is_not_owed(void **state)
 	struct world w = new_world_with_snapshot();
 	int r;
 
-	(void)state;
 	fault_arm(w.os, &(struct fault_plan){.kinds = FAULT_ALLOCATE,
 					     .err = ENOSPC,
 					     .nth = 1,
@@ -424,7 +414,6 @@ static void keeping_again_is_another_log(void **state)
 	struct world w = new_world_with_snapshot();
 	uint64_t id = id_of(&w);
 
-	(void)state;
 	assert_int_equal(make_clone(&w), 0);
 	assert_int_equal(store_keep_log(w.s.store, MANY / 2), 0);
 	assert_true(id_of(&w) == id);
@@ -445,7 +434,6 @@ static void what_flushes_release_is_one_log_with_what_is_live(void **state)
 	struct world w = new_world(MANY);
 	size_t puts = 0;
 
-	(void)state;
 	for (int i = 0; i < 12; i++) {
 		for (int k = 0; k < i % 4 * 20; k++, puts++)
 			assert_int_equal(put(&w, "some value of it"), 1);
@@ -523,7 +511,6 @@ static void all_of_it_at_once_does_no_harm(void **state)
 	struct crew c = {.s.options = {.wal_segment_bytes = 32 << 10,
 				       .write_buffer_bytes = 64 << 10}};
 
-	(void)state;
 	assert_int_equal(temp_make(&c.s), 0);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, all[i], &c),

@@ -76,7 +76,6 @@ static void a_part_is_named_by_its_path(void **state)
 	struct options o;
 	struct buf text = {0};
 
-	(void)state;
 	assert_int_equal(parse("s m -o root=T,root=T/.range/a..b,ro", &o), 0);
 	assert_string_equal(o.root, "T/.range/a..b");
 	assert_true(o.read_only);
@@ -182,7 +181,6 @@ static void mount_calls_it_by_a_helpers_name(void **state)
 {
 	struct options o;
 
-	(void)state;
 	assert_int_equal(parse_as("/sbin/mount.cellfs",
 				  "s m -sfnv -N 3 -o rw,sync -t cellfs", &o),
 			 0);

@@ -256,7 +256,6 @@ static volatile sig_atomic_t others;
 
 static void other_handler(int sig)
 {
-	(void)sig;
 	others++;
 }
 
@@ -640,7 +639,6 @@ static void less_than_a_huge_page_takes_no_address_of_others(void **state)
 	void *piece[PIECES];
 	size_t aligned = 0;
 
-	(void)state;
 	for (size_t i = 0; i < PIECES; i++) {
 		piece[i] = os_pages(size);
 		assert_non_null(piece[i]);

@@ -7,7 +7,6 @@ static void a_little_is_written_at_once_and_the_rest_at_the_rate(void **state)
 {
 	struct pace p;
 
-	(void)state;
 	pace_init(&p, 8000, 0);
 	pace_take(&p, 1000, 0);
 	assert_int_equal(pace_wait_ms(&p, 0), 0);
@@ -22,7 +21,6 @@ static void who_rests_saves_no_more_than_the_bucket_holds(void **state)
 {
 	struct pace p;
 
-	(void)state;
 	pace_init(&p, 8000, 0);
 	pace_take(&p, 2000, 3600 * 1000 * MS);
 	assert_int_equal(pace_wait_ms(&p, 3600 * 1000 * MS), 126);
@@ -33,7 +31,6 @@ static void many_short_looks_fill_as_one_long_one(void **state)
 {
 	struct pace p;
 
-	(void)state;
 	pace_init(&p, 8000, 0);
 	pace_take(&p, 9000, 0);
 	for (uint64_t us = 0; us <= 1000000; us += 7)
@@ -47,7 +44,6 @@ static void a_look_that_comes_late_pays_nothing(void **state)
 {
 	struct pace p;
 
-	(void)state;
 	pace_init(&p, 8000, 0);
 	pace_take(&p, 9000, 500 * MS);
 	assert_int_equal(pace_wait_ms(&p, 500 * MS), 1001);
@@ -60,7 +56,6 @@ static void a_debt_has_a_bound(void **state)
 {
 	struct pace p;
 
-	(void)state;
 	pace_init(&p, 8000, 0);
 	for (int i = 0; i < 3; i++)
 		pace_take(&p, UINT64_MAX, 0);
@@ -76,7 +71,6 @@ static void without_a_rate_nobody_waits(void **state)
 {
 	struct pace p;
 
-	(void)state;
 	pace_init(&p, 0, 0);
 	pace_take(&p, UINT64_MAX, 0);
 	assert_int_equal(pace_wait_ms(&p, 0), 0);

@@ -12,7 +12,6 @@ static void a_long_line_has_a_shorter_bar_and_is_whole(void **state)
 	int kept = dup(STDERR_FILENO);
 	char line[256] = "";
 
-	(void)state;
 	assert_non_null(f);
 	progress_force();
 	assert_true(dup2(fileno(f), STDERR_FILENO) >= 0);

@@ -96,7 +96,6 @@ static void what_was_written_is_read(void **state)
 	struct told s = {0};
 	uint64_t next;
 
-	(void)state;
 	assert_int_equal(record_read(buf_bytes(&b), &next, see, &s), 0);
 	assert_false(s.wrong);
 	assert_int_equal(s.changes, ALL);
@@ -109,7 +108,6 @@ static void the_bytes_are_the_golden_ones(void **state)
 {
 	struct buf b = sample();
 
-	(void)state;
 	assert_int_equal(b.len, 81);
 	assert_true(XXH3_64bits(b.data, b.len) == 0x37a36e40f0f59cba);
 	buf_free(&b);
@@ -123,7 +121,6 @@ static void every_cut_is_seen(void **state)
 	uint64_t next;
 	int whole = 0;
 
-	(void)state;
 	for (size_t n = 0; n < b.len; n++) {
 		uint8_t *copy = malloc(n ? n : 1);
 
@@ -159,7 +156,6 @@ static void no_flipped_byte_leads_outside(void **state)
 {
 	struct buf b = sample();
 
-	(void)state;
 	flip_all(&b);
 	buf_free(&b);
 }
@@ -177,7 +173,6 @@ static void refuse(const char *bytes, size_t len)
 
 static void numbers_have_bounds(void **state)
 {
-	(void)state;
 	refuse("", 0);
 	/* Ten bytes hold 70 bits, 64 of them may be used. */
 	refuse("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10);
@@ -200,7 +195,6 @@ static void a_note_of_the_time_is_passed_over(void **state)
 {
 	static const int64_t times[] = {0, 1, 127, 128, TIME, INT64_MAX};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
 		struct buf b = timed_sample(times[i]);
 		struct told s = {0};
@@ -223,7 +217,6 @@ static void a_record_of_a_log_that_is_not_kept_has_no_note(void **state)
 	struct buf b = sample();
 	struct note n;
 
-	(void)state;
 	assert_int_equal(record_note_read(buf_bytes(&b), &n), 0);
 	buf_free(&b);
 }
@@ -233,7 +226,6 @@ static void a_time_before_1970_is_1970(void **state)
 {
 	struct buf b = timed_sample(-5);
 
-	(void)state;
 	assert_int_equal(note_of(&b).time_ms, 0);
 	buf_free(&b);
 }
@@ -249,7 +241,6 @@ static struct buf note_sample(enum note_what what, struct bytes catalog)
 
 static void a_note_of_tables_is_a_record_without_rows(void **state)
 {
-	(void)state;
 	for (enum note_what w = NOTE_TIME; w <= NOTE_BREAK; w++) {
 		struct bytes want =
 			w == NOTE_TIME ? (struct bytes){0} : outline;
@@ -273,7 +264,6 @@ static void a_note_of_tables_may_be_without_a_catalog(void **state)
 {
 	struct buf b = note_sample(NOTE_BREAK, (struct bytes){0});
 
-	(void)state;
 	assert_int_equal(note_of(&b).what, NOTE_BREAK);
 	assert_int_equal(note_of(&b).catalog.len, 0);
 	buf_free(&b);
@@ -287,7 +277,6 @@ static void the_bytes_of_notes_are_the_golden_ones(void **state)
 	struct buf note = note_sample(NOTE_TABLES, outline);
 	struct buf timed = timed_sample(TIME);
 
-	(void)state;
 	assert_int_equal(note.len, sizeof(want));
 	assert_memory_equal(note.data, want, sizeof(want));
 	/* No more than the note is in front of the rows. */
@@ -328,7 +317,6 @@ static void every_cut_of_a_note_is_seen(void **state)
 	struct told s;
 	int whole = 0;
 
-	(void)state;
 	for (size_t i = 0; i < timed.len; i++)
 		whole += read_cut(&timed, i, &n, &s) == 0;
 	/* Behind the note, behind the number, and behind the first row. */
@@ -346,7 +334,6 @@ static void no_flipped_byte_of_a_note_leads_outside(void **state)
 	struct buf timed = timed_sample(TIME);
 	struct buf tables = note_sample(NOTE_BREAK, outline);
 
-	(void)state;
 	flip_all(&timed);
 	flip_all(&tables);
 	buf_free(&timed);
@@ -365,7 +352,6 @@ static void refuse_note(const char *bytes, size_t len)
 
 static void notes_have_bounds(void **state)
 {
-	(void)state;
 	refuse_note("\x00", 1);		    /* no time */
 	refuse_note("\x00\x01", 2);	    /* not what */
 	refuse_note("\x00\x01\x03\x00", 4); /* an odd one */

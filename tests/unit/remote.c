@@ -85,7 +85,6 @@ static void a_value_of_ten_mebibytes_goes_through(void **state)
 	struct cell cell;
 	int r;
 
-	(void)state;
 	begin(&f);
 	assert_non_null(big);
 	for (size_t i = 0; i < len; i++)
@@ -116,7 +115,6 @@ static void a_larger_one_is_refused_and_nothing_else(void **state)
 	struct cell cell;
 	int r;
 
-	(void)state;
 	begin(&f);
 	assert_non_null(big);
 	assert_int_equal(table_open(f.behind, str("t"), &own), 0);
@@ -165,7 +163,6 @@ static void many_mutations_are_parted_over_messages(void **state)
 	uint8_t *value = calloc(1, len);
 	int r;
 
-	(void)state;
 	begin(&f);
 	assert_non_null(value);
 	for (int i = 0; i < N; i++) {
@@ -205,7 +202,6 @@ static void a_scan_of_many_batches_is_whole_and_in_order(void **state)
 	char row[16];
 	int n = 0;
 
-	(void)state;
 	begin(&f);
 	for (int i = 0; i < N; i++) {
 		snprintf(row, sizeof(row), "r%05d", i);
@@ -235,7 +231,6 @@ static void a_scan_as_of_a_moment_shows_that_moment(void **state)
 	struct scan *sc;
 	struct cell cell;
 
-	(void)state;
 	begin(&f);
 	for (c.ts = 10; c.ts <= 20; c.ts += 10)
 		assert_int_equal(table_mutate(f.t, &m, 0), 1);
@@ -253,7 +248,6 @@ static void what_the_store_can_is_handed_on(void **state)
 	struct store *s;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (unsigned a = 0; a < STORE_ABILITIES; a++) {
 		assert_true(store_can(f.behind, a));
@@ -276,7 +270,6 @@ static void a_schema_s_version_costs_a_request_once(void **state)
 	struct fixture f;
 	struct table *own;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(table_open(f.behind, str("t"), &own), 0);
 	first = table_schema_version(f.t);
@@ -299,7 +292,6 @@ static void errors_arrive_with_their_sentences(void **state)
 	struct change c = {.op = CHANGE_PUT, .family = str("g")};
 	struct mutation m = {.row = str("r"), .changes = &c, .nchanges = 1};
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(table_open(f.s, str("none"), &none), -ENOENT);
 	assert_non_null(strstr(store_why(), "none"));
@@ -325,7 +317,6 @@ static void figures_are_the_store_s_and_stay_where_they_are(void **state)
 	struct store_stat a, b;
 	const char *first = NULL;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(put_in(f.t, "r", str("v")), 1);
 	for (unsigned i = 0; store_stat(f.s, i, &a) > 0; i++) {
@@ -350,7 +341,6 @@ static void what_a_table_holds_is_told_alike(void **state)
 	struct fixture f;
 	char row[16];
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(table_open(f.behind, str("t"), &behind), 0);
 	for (int rows = 3; rows <= TABLE_INFO_COUNTED + 1;
@@ -434,7 +424,6 @@ static void a_session_gives_back_what_a_client_leaves_open(void **state)
 	struct served *sv;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	for (int i = 0; i < 100; i++) {
 		char row[8];
@@ -469,7 +458,6 @@ static void requests_and_replies_may_come_byte_by_byte(void **state)
 	struct served *sv;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(served_new(f.behind, NULL, &sv), 0);
 	drain(sv, 100, &replies);
@@ -500,7 +488,6 @@ static void who_only_writes_is_stopped(void **state)
 	struct fixture f;
 	int r;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(served_new(f.behind, NULL, &sv), 0);
 	for (uint32_t i = 0; i < 1000; i++)
@@ -524,7 +511,6 @@ static void a_frame_without_bounds_ends_the_session_only(void **state)
 	struct served *sv;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(served_new(f.behind, NULL, &sv), 0);
 	assert_int_equal(served_feed(sv, bytes_of(huge, 4)), -EPROTO);
@@ -542,7 +528,6 @@ static void a_session_has_so_much_open_and_no_more(void **state)
 	struct fixture f;
 	int n = 0, r;
 
-	(void)state;
 	begin(&f);
 	while ((r = table_open(f.s, str("t"), &open[n])) == 0)
 		n++;
@@ -651,7 +636,6 @@ static void an_edit_takes_nothing_of_who_was_first_away(void **state)
 	struct schema schema;
 	struct fixture f;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(table_open(f.behind, str("t"), &m.t), 0);
 	assert_int_equal(table_edit(f.t, edit_mode, &m), 0);
@@ -670,7 +654,6 @@ static void the_owner_is_asked_of_every_change_and_told(void **state)
 	struct served_hooks hooks = {owner_before, owner_after, &owner};
 	struct fixture f;
 
-	(void)state;
 	begin_hooked(&f, &hooks);
 	change_all(&f, 0);
 	assert_int_equal(owner.asked, (1u << (SERVED_CARE + 1)) - 1);
@@ -686,7 +669,6 @@ static void what_the_owner_refuses_does_not_happen(void **state)
 	struct snapshot_info info;
 	struct fixture f;
 
-	(void)state;
 	begin_hooked(&f, &hooks);
 	change_all(&f, -EPERM);
 	assert_int_equal(change_one(f.t, CHANGE_DELETE_ROW), -EPERM);
@@ -874,7 +856,6 @@ static void a_request_that_is_cut_or_damaged_does_no_harm(void **state)
 	struct tap *tap;
 	uint8_t copy[512];
 
-	(void)state;
 	begin_used(&f);
 	tap = tap_new(f.behind);
 	tap->requests = &requests;
@@ -923,7 +904,6 @@ static void a_reply_that_is_cut_or_damaged_does_no_harm(void **state)
 	struct tap *tap;
 	unsigned nth = 1;
 
-	(void)state;
 	begin_used(&f);
 	tap = tap_new(f.behind);
 	tap->replies = &replies;
@@ -954,7 +934,6 @@ static void a_lost_store_says_so_at_every_call(void **state)
 	struct table *t;
 	char name[TABLE_NAME_LEN_MAX + 1];
 
-	(void)state;
 	begin_used(&f);
 	tap = tap_new(f.behind);
 	tap->nth = 3;
@@ -975,7 +954,6 @@ static void a_lost_store_says_so_at_every_call(void **state)
 /* Both ends walk the letters, so each must be one that they know. */
 static void each_operation_has_fields_that_both_ends_know(void **state)
 {
-	(void)state;
 	for (int op = 0; op < WIRE_OPS; op++) {
 		const struct wire_row *w = &wire_rows[op];
 		const struct served_row *s = &served_rows[op];

@@ -463,7 +463,6 @@ static void rows_that_are_dead_now_are_in_the_past_and_in_the_raw(void **state)
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct list now = {0};
 
-	(void)state;
 	assert_int_equal(temp_make(&s), 0);
 	make_table(&s, "dead", UINT32_MAX, true);
 	for (uint64_t row = 0; row < ROWS; row++)
@@ -571,7 +570,6 @@ static void rows_that_one_marker_hides_are_not_walked(void **state)
 	struct temp_store s = {.options.inline_background = true};
 	struct snapshot *snap[3];
 
-	(void)state;
 	assert_int_equal(temp_make(&s), 0);
 	for (int nvb = 0; nvb < 2; nvb++) {
 		write_dead(&s, nvb ? "replayed" : "classic", nvb, snap);
@@ -599,7 +597,6 @@ static void dead_rows_are_passed_over_as_a_walk_does(void **state)
 	const char *seed = getenv("CELLFS_SEED");
 	int rounds = thorough() ? 200 : sampled(10);
 
-	(void)state;
 	for (int n = 0; n < rounds; n++) {
 		struct temp_store s = {.options.inline_background = true,
 				       .options.table_file_bytes = 4000};
@@ -676,7 +673,6 @@ static void runs_give_what_a_walk_gives(void **state)
 		struct temp_store s = {.options.inline_background = true};
 
 		rng_state = seed ? strtoull(seed, NULL, 0) : 77 + (unsigned)n;
-		(void)state;
 		assert_int_equal(temp_make(&s), 0);
 		try_table(&s, "all", UINT32_MAX, true, false, 0);
 		try_table(&s, "strange", UINT32_MAX, true, false, 8);
@@ -729,7 +725,6 @@ static void many_files_are_one_table(void **state)
 	const char *seed = getenv("CELLFS_SEED");
 	int rounds = thorough() ? 400 : sampled(10);
 
-	(void)state;
 	for (int n = 0; n < rounds; n++) {
 		struct temp_store s = {.options.inline_background = true,
 				       .options.table_file_bytes = 1500};
@@ -750,7 +745,6 @@ static void a_scan_has_a_strip_for_each_of_many_files(void **state)
 	struct temp_store s = {.options.inline_background = true};
 	struct snapshot *snap = NULL;
 
-	(void)state;
 	rng_state = 21;
 	assert_int_equal(temp_make(&s), 0);
 	for (families = 1; families <= 2; families++) {
@@ -788,7 +782,6 @@ static void a_list_of_rows_of_the_index_gives_what_a_walk_gives(void **state)
 	struct temp_store s = {.options.inline_background = true};
 	char from[KEY_MAX], to[KEY_MAX];
 
-	(void)state;
 	assert_int_equal(temp_make(&s), 0);
 	make_table(&s, "big", 1, true);
 	for (uint64_t row = 0; row < ROWS; row++) {

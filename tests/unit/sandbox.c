@@ -26,14 +26,12 @@ static char folder[64];
 
 static int begin(void **state)
 {
-	(void)state;
 	snprintf(folder, sizeof(folder), "/tmp/sandbox-XXXXXX");
 	return mkdtemp(folder) ? 0 : -1;
 }
 
 static int end(void **state)
 {
-	(void)state;
 	return rmdir(folder);
 }
 
@@ -362,7 +360,6 @@ static void a_core_that_something_else_forbids_is_said_to_be_none(void **state)
 {
 	int was = prctl(PR_GET_DUMPABLE);
 
-	(void)state;
 	assert_int_equal(prctl(PR_SET_DUMPABLE, 1), 0);
 	assert_said("core as the system has it\n");
 	assert_int_equal(prctl(PR_SET_DUMPABLE, 0), 0);
@@ -372,7 +369,6 @@ static void a_core_that_something_else_forbids_is_said_to_be_none(void **state)
 
 static void who_does_not_exist_is_nobody_to_become(void **state)
 {
-	(void)state;
 	assert_int_equal(sandbox_become("no-such-user-here", false), -EINVAL);
 }
 

@@ -75,7 +75,6 @@ static void the_text_is_the_canonical_one(void **state)
 	struct schema s, back = {0};
 	struct buf text;
 
-	(void)state;
 	make(&s);
 	text = text_of(&s);
 	assert_string_equal((char *)text.data, golden);
@@ -91,7 +90,6 @@ static void what_the_text_leaves_out_has_its_default(void **state)
 	struct schema s = {0}, defaults;
 	struct family_attrs a;
 
-	(void)state;
 	schema_init(&defaults, 7, 8);
 	defaults.mode = 0700;
 	assert_int_equal(schema_parse(bytes_str("family f"), &defaults, &s), 0);
@@ -120,7 +118,6 @@ static void a_quota_is_kept_as_text_and_as_bytes(void **state)
 	struct alter a = {0};
 	struct buf text;
 
-	(void)state;
 	assert_int_equal(
 		schema_parse(bytes_str("quota 1536MiB\nfamily f"), NULL, &s),
 		0);
@@ -163,7 +160,6 @@ static void order_comments_and_blanks_mean_nothing(void **state)
 				   "block_size 65536";
 	struct schema s = {0};
 
-	(void)state;
 	assert_int_equal(schema_parse(bytes_str(text), NULL, &s), 0);
 	assert_false(s.fixed);
 	assert_int_equal(s.nfamilies, 2);
@@ -189,7 +185,6 @@ static void a_time_is_written_in_its_largest_whole_unit(void **state)
 	struct buf text;
 	char line[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(line, sizeof(line), "family f\nttl %s\n", cases[i].in);
 		assert_int_equal(schema_parse(bytes_str(line), NULL, &s), 0);
@@ -207,7 +202,6 @@ static void one_attribute_is_set_as_the_text_sets_it(void **state)
 	struct family_attr attr;
 	unsigned n = 0;
 
-	(void)state;
 	family_attrs_default(&a);
 	assert_int_equal(
 		family_attr_set(&a, bytes_str("ttl"), bytes_str("90s")), 0);
@@ -280,7 +274,6 @@ static void a_wrong_line_is_named_with_what_is_wrong(void **state)
 	};
 	struct schema s = {.nfamilies = 77};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(
 			schema_parse(bytes_str(cases[i].text), NULL, &s),
@@ -309,7 +302,6 @@ static void a_change_names_what_it_drops(void **state)
 {
 	struct alter a;
 
-	(void)state;
 	assert_int_equal(alter("family new\ndrop family basic\n", 0, &a), 0);
 	assert_int_equal(a.to.nfamilies, 1);
 	assert_int_equal(a.drop.nfamilies, 1);
@@ -346,7 +338,6 @@ static void a_wrong_line_that_drops_is_named(void **state)
 	};
 	struct alter a = {.rest = 77};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(alter(cases[i].text, 0, &a), -EINVAL);
 		if (!strstr(store_why(), cases[i].says))
@@ -362,7 +353,6 @@ static void a_family_that_is_named_again_may_keep_what_it_has(void **state)
 	struct family_attrs usual;
 	struct alter a;
 
-	(void)state;
 	assert_int_equal(alter("family odd%20%23%25\n", 0, &a), 0);
 	family_attrs_default(&usual);
 	assert_int_equal(a.to.families[0].attrs.versions, usual.versions);
@@ -387,7 +377,6 @@ static void a_quota_may_be_appended(void **state)
 {
 	struct schema s;
 
-	(void)state;
 	assert_int_equal(
 		schema_parse(bytes_str("quota 1GiB\nquota 2GiB\n"), NULL, &s),
 		0);
@@ -407,7 +396,6 @@ static void a_family_name_has_no_more_bytes_than_it_may(void **state)
 	char text[16 + 3 * FAMILY_LEN_MAX + 4] = "family ";
 	struct schema s;
 
-	(void)state;
 	for (int i = 0; i < FAMILY_LEN_MAX; i++)
 		strcat(text, "%61");
 	assert_int_equal(schema_parse(bytes_str(text), NULL, &s), 0);
@@ -423,7 +411,6 @@ static void a_text_too_long_is_refused(void **state)
 	char *text = calloc(1, SCHEMA_TEXT_MAX + 1);
 	struct schema s = {0};
 
-	(void)state;
 	assert_non_null(text);
 	memset(text, '\n', SCHEMA_TEXT_MAX + 1);
 	assert_int_equal(
@@ -440,7 +427,6 @@ static void families_stay_in_byte_order(void **state)
 	struct family_attrs a;
 	struct schema s, copy = {0};
 
-	(void)state;
 	schema_init(&s, 0, 0);
 	family_attrs_default(&a);
 	assert_int_equal(schema_add(&s, bytes_str("m"), &a), 0);
@@ -468,7 +454,6 @@ static void a_table_has_a_bounded_number_of_families(void **state)
 	struct schema s;
 	char name[16];
 
-	(void)state;
 	schema_init(&s, 0, 0);
 	family_attrs_default(&a);
 	for (int i = 0; i < SCHEMA_FAMILIES_MAX; i++) {
@@ -491,7 +476,6 @@ static void family_names_follow_the_rules(void **state)
 		"\xe2\x82", "\xc3",	    "recovered.edits"};
 	char longest[FAMILY_LEN_MAX + 2];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_int_equal(family_name_check(bytes_str(good[i])), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -516,7 +500,6 @@ static void table_names_follow_the_rules(void **state)
 		"a%62",	 "hbase:meta", "default:t", ".schema"};
 	char longest[TABLE_NAME_LEN_MAX + 2];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_int_equal(table_name_check(bytes_str(good[i])), 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -535,7 +518,6 @@ static void bytes_come_back_and_every_truncation_is_found(void **state)
 	struct buf b = {0};
 	uint8_t *part;
 
-	(void)state;
 	make(&s);
 	assert_int_equal(schema_encode(&s, &b), 0);
 	assert_int_equal(schema_decode(buf_bytes(&b), &back), 0);
@@ -562,7 +544,6 @@ static void every_flipped_bit_is_refused_or_a_sound_schema(void **state)
 	struct schema s, back = {0};
 	struct buf b = {0}, again = {0};
 
-	(void)state;
 	make(&s);
 	assert_int_equal(schema_encode(&s, &b), 0);
 	for (size_t i = 0; i < b.len * 8; i++) {
@@ -582,7 +563,6 @@ static void every_flipped_bit_is_refused_or_a_sound_schema(void **state)
 
 static void kinds_have_names(void **state)
 {
-	(void)state;
 	for (int k = 0; k < 256; k++)
 		assert_int_equal(kind_parse(bytes_str(kind_name((uint8_t)k))),
 				 strcmp(kind_name((uint8_t)k), "unknown") ? k
@@ -598,7 +578,6 @@ static void the_fuzz_corpus_passes(void **state)
 	struct schema s;
 	struct buf b = {0};
 
-	(void)state;
 	make(&s);
 	assert_int_equal(schema_encode(&s, &b), 0);
 	LLVMFuzzerTestOneInput(b.data, b.len);

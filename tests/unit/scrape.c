@@ -11,7 +11,6 @@ static int figures_fail;
 
 int metrics_text(struct fs *fs, struct buf *out)
 {
-	(void)fs;
 	/* What fails may have begun to say something. */
 	if (buf_append(out, "a 1\n", 4) < 0)
 		return -ENOMEM;
@@ -66,7 +65,6 @@ static void a_connection_that_says_nothing_is_closed(void **state)
 	struct fixture f;
 	char c;
 
-	(void)state;
 	begin(&f);
 	assert_int_equal(read(f.fd, &c, 1), 0);
 	end(&f);
@@ -77,7 +75,6 @@ static void figures_that_cannot_be_had_say_why(void **state)
 	struct fixture f;
 	char text[1024];
 
-	(void)state;
 	figures_fail = -ETIMEDOUT;
 	begin(&f);
 	ask(&f, text);
@@ -93,7 +90,6 @@ static void figures_that_cannot_be_had_say_why(void **state)
 
 static void what_is_built_in_is_said_to_be_there(void **state)
 {
-	(void)state;
 	assert_int_equal(scrape_check(), 0);
 	scrape_stop(NULL);
 }

@@ -11,7 +11,6 @@ static void it_is_refused_with_words(void **state)
 	struct scrape *s = NULL;
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(scrape_check(), -EOPNOTSUPP);
 	assert_non_null(strstr(store_why(), "metrics="));
 	assert_non_null(strstr(store_why(), "libmicrohttpd-dev"));

@@ -219,7 +219,6 @@ static void a_shape_is_bounded_whatever_is_in_memory(void **state)
 	struct os *os = sim_new(1);
 	struct shape shape;
 
-	(void)state;
 	s.options.os = os;
 	assert_int_equal(temp_open(&s), 0);
 	for (int i = 0; i < TABLES; i++)
@@ -267,7 +266,6 @@ static void shown(const char *key, size_t len, const char *want)
 
 static void a_key_is_no_markup(void **state)
 {
-	(void)state;
 	shown("<script>", 8, "&lt;script&gt;");
 	shown("a&b\"'", 5, "a&amp;b&quot;&#39;");
 	shown("]]>", 3, "]]&gt;");
@@ -302,7 +300,6 @@ static void the_rest_of_a_beginning_is_named_by_it(void **state)
 	struct page p = {0};
 	char row[8];
 
-	(void)state;
 	put(&s, (struct shape_item){.kind = SHAPE_NOW, .n = {1790000000000}});
 	put(&s, (struct shape_item){.kind = SHAPE_TABLE,
 				    .table = 1,
@@ -338,7 +335,6 @@ static void a_page_is_bounded_whatever_is_stored(void **state)
 	struct shape s = {0};
 	struct page p = {0};
 
-	(void)state;
 	put(&s, (struct shape_item){.kind = SHAPE_NOW,
 				    .n = {now, now - 86400000, 1}});
 	for (uint64_t i = 0; i < tables; i++)

@@ -289,7 +289,6 @@ static void what_a_check_in_parts_cannot_read_is_told(void **state)
 
 static void hear_nothing(void *arg, const char *sentence)
 {
-	(void)arg;
 	fail_msg("%s", sentence);
 }
 

@@ -30,7 +30,6 @@ static int read_all(const struct model *m, struct sstable *t)
 
 static void count_fault(void *arg, const char *sentence)
 {
-	(void)arg;
 	assert_true(sentence[0]);
 }
 
@@ -71,7 +70,6 @@ static void every_changed_byte_is_seen(void **state)
 	struct model m = {0};
 	struct sst_info info;
 
-	(void)state;
 	small_model(&m);
 	for (int packed = 0; packed < 2; packed++) {
 		struct os_file *f;
@@ -106,7 +104,6 @@ static void every_truncation_and_garbage_behind_is_seen(void **state)
 	struct sst_info info, own;
 	struct os_file *f;
 
-	(void)state;
 	plain_options();
 	small_model(&m);
 	write_file(&m, 1012, &info);
@@ -130,7 +127,6 @@ static void a_swapped_or_stale_file_is_seen(void **state)
 	struct model m = {0}, other = {0};
 	struct sst_info one, two, again;
 
-	(void)state;
 	plain_options();
 	small_model(&m);
 	small_model(&other);
@@ -163,7 +159,6 @@ static void a_block_in_the_wrong_place_is_seen(void **state)
 	char name[16];
 	size_t len = 0;
 
-	(void)state;
 	plain_options();
 	/* Rows alike, so that the blocks are of one length. */
 	for (int i = 0; i < 90; i++) {
@@ -200,7 +195,6 @@ static void damage_of_one_block_leaves_the_others(void **state)
 	struct os_file *f;
 	int damaged = 0;
 
-	(void)state;
 	rng_state = 5;
 	random_model(&m, 100, 3);
 	plain_options();
@@ -266,7 +260,6 @@ static void every_failing_call_is_told(void **state)
 	struct os_dir *d;
 	uint64_t fired = 1, n;
 
-	(void)state;
 	plain_options();
 	small_model(&m);
 	assert_int_equal(os_dir_open(faulty, folder, false, &d), 0);

@@ -76,7 +76,6 @@ static void a_row_is_found_as_a_walk_finds_it(void **state)
 {
 	static struct row rows[NBLOCKS];
 
-	(void)state;
 	for (enum style s = 0; s < STYLES; s++)
 		for (uint32_t n = 1; n <= NBLOCKS; n++) {
 			struct buf section = {0};
@@ -135,7 +134,6 @@ static void build_wide(uint32_t n, uint32_t every, struct buf *section,
 
 static void briefs_tell_what_entries_do(void **state)
 {
-	(void)state;
 	for (uint32_t n = 1; n <= 200; n++)
 		for (uint32_t every = 1; every <= 201; every += 10) {
 			struct buf section = {0};

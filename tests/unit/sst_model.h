@@ -20,7 +20,6 @@ static struct block_cache *cache;
 
 static inline int setup(void **state)
 {
-	(void)state;
 	snprintf(folder, sizeof(folder), "/tmp/cellfs-sstable-XXXXXX");
 	if (!mkdtemp(folder) || os_dir_open(os_posix(), folder, false, &dir))
 		return -1;
@@ -29,13 +28,11 @@ static inline int setup(void **state)
 
 static inline int forget(void *arg, const char *name)
 {
-	(void)arg;
 	return os_unlink(dir, name);
 }
 
 static inline int teardown(void **state)
 {
-	(void)state;
 	os_dir_list(dir, forget, NULL);
 	os_dir_close(dir);
 	block_cache_free(cache);

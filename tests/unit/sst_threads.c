@@ -49,7 +49,6 @@ static void many_threads_read_one_table(void **state)
 	struct sst_info info;
 	struct sstable *t;
 
-	(void)state;
 	rng_state = 9;
 	random_model(&m, 150, 5);
 	plain_options();

@@ -6,7 +6,6 @@ static void what_is_known_of_a_file_is_right(void **state)
 	struct model m = {0};
 	struct sst_info info, own;
 
-	(void)state;
 	plain_options();
 	options.tree = 7;
 	small_model(&m);
@@ -40,7 +39,6 @@ static void exact_markers_do_not_widen_the_time_range(void **state)
 	struct model m = {0};
 	struct sst_info info;
 
-	(void)state;
 	plain_options();
 	put(&m, bytes_str("r"), marker_of(CELL_DELETE, "q", 40));
 	put(&m, bytes_str("r"), marker_of(CELL_DELETE_FAMILY_VERSION, "", 30));
@@ -65,7 +63,6 @@ static void broken_order_is_refused(void **state)
 	struct sst_writer *w;
 	struct sst_info info;
 
-	(void)state;
 	plain_options();
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(sst_writer_new(dir, 1002, &options, &w), 0);
@@ -86,7 +83,6 @@ static void a_file_not_finished_is_removed(void **state)
 	struct sst_writer *w, *other;
 	struct sst_info info;
 
-	(void)state;
 	plain_options();
 	assert_int_equal(sst_writer_new(dir, 1003, &options, &w), 0);
 	assert_int_equal(sst_writer_new(dir, 1003, &options, &other), -EEXIST);
@@ -105,7 +101,6 @@ static void cells_beyond_the_limits_are_refused(void **state)
 	struct entry fine = put_of("q", 1, ""), e[5];
 	struct sst_writer *w;
 
-	(void)state;
 	plain_options();
 	e[0] = e[1] = e[2] = e[3] = fine;
 	e[0].qualifier = bytes_of(big, QUALIFIER_LEN_MAX + 1);

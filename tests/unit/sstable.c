@@ -187,7 +187,6 @@ static void find_anywhere(const struct model *m, struct sstable *t)
 
 static void say(void *arg, const char *sentence)
 {
-	(void)arg;
 	print_message("%s\n", sentence);
 }
 
@@ -232,7 +231,6 @@ static void round_trip(uint64_t seed, size_t rows, size_t cells)
 
 static void what_is_written_is_read(void **state)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		round_trip(seed, 1, 1);
 		round_trip(100 + seed, 1, 300);
@@ -251,7 +249,6 @@ static void the_longest_keys_and_large_values_fit(void **state)
 	struct sst_info info;
 	struct sstable *t;
 
-	(void)state;
 	rng_state = 77;
 	plain_options();
 	for (size_t i = 0; i < len; i++)
@@ -368,7 +365,6 @@ static void an_obsolete_file_lives_until_its_last_reader(void **state)
 	struct sst_info info;
 	struct sstable *t;
 
-	(void)state;
 	plain_options();
 	small_model(&m);
 	write_file(&m, 1006, &info);
@@ -417,7 +413,6 @@ static void filters_know_rows_columns_and_family_markers(void **state)
 	char name[16];
 	int denied = 0;
 
-	(void)state;
 	plain_options();
 	options.bloom = BLOOM_ROWCOL;
 	for (int i = 0; i < 500; i++) {
@@ -485,7 +480,6 @@ static void a_warm_file_is_in_memory_as_far_as_there_is_room(void **state)
 {
 	struct model m = {0};
 
-	(void)state;
 	rng_state = 10;
 	random_model(&m, 300, 5);
 	plain_options();
@@ -504,7 +498,6 @@ static void the_block_behind_is_known_while_it_is_in_memory(void **state)
 	struct sstable *t;
 	unsigned behind = 0;
 
-	(void)state;
 	rng_state = 11;
 	random_model(&m, 300, 5);
 	plain_options();

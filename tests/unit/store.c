@@ -82,7 +82,6 @@ static void newest_version_is_read_back(void **state)
 	struct buf hold = {0};
 	struct cell cell;
 
-	(void)state;
 	assert_int_equal(put(&f, "r", "f", "q", 10, "old"), 1);
 	assert_int_equal(put(&f, "r", "f", "q", 20, "new"), 1);
 	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), TS_MAX,
@@ -116,7 +115,6 @@ static void names_of_a_wrong_length_are_refused_with_a_sentence(void **state)
 	struct mutation m = {.changes = &c, .nchanges = 1};
 	struct scan_spec spec = {0};
 
-	(void)state;
 	assert_non_null(row);
 	assert_int_equal(put(&f, "", "f", "q", 1, "v"), -EINVAL);
 	assert_non_null(strstr(store_why(), "row key is empty"));
@@ -149,7 +147,6 @@ static void timestamps_out_of_range_are_refused(void **state)
 	struct scan *sc;
 	struct scan_spec spec = {.ts_min = 5, .ts_max = 4};
 
-	(void)state;
 	assert_int_equal(put(&f, "r", "f", "q", -1, "v"), -EINVAL);
 	assert_int_equal(put(&f, "r", "f", "q", TS_MAX, "v"), 1);
 	assert_int_equal(put(&f, "r", "f", "q", 0, "v"), 1);
@@ -178,7 +175,6 @@ static void shapes_that_mean_nothing_are_refused(void **state)
 	struct scan *sc;
 	size_t done;
 
-	(void)state;
 	assert_int_equal(table_mutate(f.t, &none, 0), -EINVAL);
 	assert_int_equal(change(&f, (struct change){.op = 5}), -EINVAL);
 	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE_FAMILY,
@@ -217,7 +213,6 @@ static void values_over_the_limit_are_too_big(void **state)
 			   .family = str("f"),
 			   .value = bytes_of("", VALUE_LEN_MAX + 1ul)};
 
-	(void)state;
 	assert_int_equal(change(&f, c), -EFBIG);
 	assert_non_null(strstr(store_why(), "split"));
 	end(&f);
@@ -234,7 +229,6 @@ static void more_than_a_call_takes_is_refused(void **state)
 	struct scan *sc;
 	char name[SNAPSHOT_NAME_MAX + 1];
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		c[i] = (struct change){.op = CHANGE_PUT,
 				       .family = str("f"),
@@ -269,7 +263,6 @@ static void a_store_opened_read_only_changes_nothing(void **state)
 	struct fixture f = begin();
 	struct schema schema = {0};
 
-	(void)state;
 	assert_int_equal(table_schema(f.t, &schema), 0);
 	f.s->read_only = true;
 	assert_true(store_is_read_only(f.s));
@@ -324,7 +317,6 @@ static void what_a_store_cannot_is_refused_in_words(void **state)
 	struct snapshot *snap;
 	struct scan *sc;
 
-	(void)state;
 	for (unsigned a = 0; a < STORE_ABILITIES; a++)
 		assert_int_equal(store_can(f.s, a), a != CAN_KEEP);
 	assert_int_equal(store_snapshot_create(f.s, f.t, str("own")), 0);
@@ -354,7 +346,6 @@ static void a_table_keeps_its_identity_over_a_rename(void **state)
 	struct table *t = NULL;
 	char name[TABLE_NAME_LEN_MAX + 1];
 
-	(void)state;
 	assert_int_equal(store_table_rename(f.s, str("t"), str("new")), 0);
 	assert_int_equal(table_open(f.s, str("t"), &t), -ENOENT);
 	assert_int_equal(table_open(f.s, str("new"), &t), 0);
@@ -373,7 +364,6 @@ static void a_dropped_table_lives_until_its_last_reference(void **state)
 	struct scan *sc = NULL, *none = NULL;
 	struct cell cell;
 
-	(void)state;
 	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
 	assert_int_equal(store_table_drop(f.s, str("t"), true), -ENOTEMPTY);
 	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
@@ -396,7 +386,6 @@ static void a_family_is_declared_once_and_not_in_a_fixed_table(void **state)
 	struct schema schema = {0};
 	uint64_t before = table_schema_version(f.t);
 
-	(void)state;
 	assert_int_equal(table_add_family(f.t, str("f")), -EEXIST);
 	assert_int_equal(table_add_family(f.t, str("a:b")), -EINVAL);
 	assert_int_equal(table_schema_version(f.t), before);
@@ -435,7 +424,6 @@ static void families_added_at_once_are_all_there(void **state)
 	pthread_t threads[4];
 	struct adder adders[4];
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		adders[i] = (struct adder){f.t, (char)('A' + i)};
 		assert_int_equal(pthread_create(&threads[i], NULL, add_families,
@@ -460,7 +448,6 @@ static void a_schema_out_of_order_is_refused(void **state)
 	struct schema schema = {0};
 	struct family_schema swap;
 
-	(void)state;
 	assert_int_equal(table_schema(f.t, &schema), 0);
 	swap = schema.families[0];
 	schema.families[0] = schema.families[1];
@@ -483,7 +470,6 @@ static void calls_are_counted(void **state)
 	struct cell cell;
 	uint64_t errors = stat_value(f.s, "errors_total");
 
-	(void)state;
 	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
 	assert_int_equal(put(&f, "", "f", "q", 1, "v"), -EINVAL);
 	assert_int_equal(stat_value(f.s, "mutations_total"), 1);
@@ -509,7 +495,6 @@ static void changes_and_gets_are_counted_apart(void **state)
 	};
 	size_t done;
 
-	(void)state;
 	assert_int_equal(table_mutate(f.t, m, 0), 1);
 	assert_int_equal(table_mutate_many(f.t, m, 2, 0, &done), 0);
 	assert_int_equal(stat_value(f.s, "mutations_total"), 3);
@@ -544,7 +529,6 @@ static void what_threads_do_is_counted_for_all(void **state)
 	struct fixture f = begin();
 	pthread_t threads[THREADS];
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, put_hundred, &f), 0);
@@ -603,7 +587,6 @@ static void calls_are_timed_for_who_watches(void **state)
 	struct latency l;
 	const char *name;
 
-	(void)state;
 	assert_int_equal(store_call_times(f.s, 0, &name, &l), 0);
 	assert_int_equal(store_watch(f.s, clock_ns), 0);
 	for (int i = 0; i < 20; i++)
@@ -633,7 +616,6 @@ static void calls_are_counted_by_table_for_who_watches(void **state)
 	struct table_calls c;
 	struct table *u;
 
-	(void)state;
 	read_all(&f);
 	table_calls(f.t, &c);
 	assert_int_equal(c.reads, 0);
@@ -656,9 +638,6 @@ static void calls_are_counted_by_table_for_who_watches(void **state)
 
 static int fails(struct store *s, struct bytes name, struct table **out)
 {
-	(void)s;
-	(void)name;
-	(void)out;
 	return why(-ETIMEDOUT, "nobody answers");
 }
 
@@ -669,7 +648,6 @@ static void a_shape_that_cannot_be_had_says_why(void **state)
 	struct store_ops broken = *ops;
 	struct buf out = {0};
 
-	(void)state;
 	broken.table_open = fails;
 	f.s->ops = &broken;
 	assert_int_equal(store_shape(f.s, &out), -ETIMEDOUT);
@@ -684,7 +662,6 @@ static void who_watches_again_goes_on_counting(void **state)
 	struct fixture f = begin();
 	struct table_calls c;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(store_watch(f.s, clock_ns), 0);
 		assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
@@ -700,7 +677,6 @@ static void what_a_table_holds_is_told_without_a_call_of_it(void **state)
 	struct table_info info;
 	struct table_calls c;
 
-	(void)state;
 	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
 	assert_int_equal(store_watch(f.s, clock_ns), 0);
 	assert_int_equal(table_info(f.t, &info), 0);
@@ -719,7 +695,6 @@ static void the_counts_of_many_tables_take_bounded_memory(void **state)
 	struct table *t;
 	char name[16];
 
-	(void)state;
 	assert_int_equal(store_watch(f.s, clock_ns), 0);
 	for (int i = 0; i < 1100; i++) {
 		snprintf(name, sizeof(name), "m%d", i);
@@ -740,7 +715,6 @@ static void a_table_that_counts_is_not_searched_for(void **state)
 	struct table_watch *all;
 	struct table_calls c;
 
-	(void)state;
 	assert_int_equal(store_watch(f.s, clock_ns), 0);
 	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
 	all = f.s->watch->tables;
@@ -755,7 +729,6 @@ static void rows_and_families_are_told_from_absent_ones(void **state)
 {
 	struct fixture f = begin();
 
-	(void)state;
 	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
 	assert_int_equal(table_has_row(f.t, str("r")), 1);
 	assert_int_equal(table_has_row(f.t, str("rr")), 0);
@@ -771,7 +744,6 @@ static void every_error_has_a_sentence(void **state)
 	struct fixture f = begin();
 	struct table *t;
 
-	(void)state;
 	why_clear();
 	assert_int_equal(table_open(f.s, str("nope"), &t), -ENOENT);
 	assert_true(store_why()[0]);

@@ -118,7 +118,6 @@ static void assert_silent(void)
 
 static void a_ping_says_that_the_mount_has_answered(void **state)
 {
-	(void)state;
 	supervise("2000", true);
 	supervisor_ready("/mnt");
 	assert_said("READY=1");
@@ -143,7 +142,6 @@ static void there_are_two_pings_in_a_period(void **state)
 {
 	const uint64_t half = 3600 * NS_PER_S / 2;
 
-	(void)state;
 	meant_ns = 0;
 	supervise("3600000000", true);
 	supervisor_ready("/mnt");
@@ -162,7 +160,6 @@ static void there_are_two_pings_in_a_period(void **state)
 
 static void a_directory_without_the_mount_is_no_answer(void **state)
 {
-	(void)state;
 	supervise("2000", true);
 	magic = 0xEF53;
 	supervisor_ready("/mnt");
@@ -181,7 +178,6 @@ static void a_directory_without_the_mount_is_no_answer(void **state)
 
 static void pings_meant_for_another_process_are_not_sent(void **state)
 {
-	(void)state;
 	supervise("2000", false);
 	supervisor_ready("/mnt");
 	supervisor_stopping();
@@ -195,7 +191,6 @@ static void pings_meant_for_another_process_are_not_sent(void **state)
 
 static void without_a_supervisor_nothing_is_said(void **state)
 {
-	(void)state;
 	unsetenv("NOTIFY_SOCKET");
 	supervisor_open();
 	supervisor_ready("/mnt");

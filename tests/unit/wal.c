@@ -651,7 +651,6 @@ static void without_space_or_mmap_the_log_works_without_a_ring(void **state)
 	const int without[] = {ENOSPC, EDQUOT, ENODEV, EOPNOTSUPP};
 	uint64_t ring;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		assert_int_equal(open_without_map(without[i], &ring), 0);
 		assert_int_equal(ring, 0);
@@ -667,7 +666,6 @@ static void what_is_kept_ready_is_a_small_part_of_the_disk(void **state)
 	struct os *os = sim_new(1);
 	struct os_dir *d;
 
-	(void)state;
 	assert_int_equal(os_dir_open(os, "/s", true, &d), 0);
 	assert_int_equal(wal_fit(d, 64 * MIB, MIB), 64 * MIB);
 	sim_set_space(os, 64 * 32 * (uint64_t)MIB);

@@ -610,7 +610,6 @@ static void a_recovery_that_fails_opens_nothing(void **state)
 					 FAULT_TRUNCATE, FAULT_CLOSE};
 	int refused = 0, rc;
 
-	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		for (uint64_t nth = 1;
 		     (rc = recover_without(kinds[i], nth)) <= 0; nth++) {

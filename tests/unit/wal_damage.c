@@ -236,7 +236,6 @@ static void a_block_that_no_log_writes_is_refused(void **state)
 	uint8_t block[WAL_BLOCK_BYTES];
 	struct wal_head h;
 
-	(void)state;
 	wal_head_encode(block, &good);
 	assert_true(wal_head_decode(block, 7, &h));
 	assert_int_equal(h.start, good.start);

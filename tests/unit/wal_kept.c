@@ -105,7 +105,6 @@ static void released_segments_are_kept_up_to_their_end(void **state)
 	struct place p = new_place(1 << 30);
 	struct kept_log k;
 
-	(void)state;
 	for (uint64_t i = 1; i <= 9; i++) {
 		append(&p, 70);
 		assert_true(release(&p) > i);
@@ -129,7 +128,6 @@ static void it_is_one_log_over_closes_and_opens(void **state)
 	uint64_t first = 1;
 	uint32_t from = 0;
 
-	(void)state;
 	for (int i = 0; i < 12; i++) {
 		append(&p, i % 3 == 1 ? 200 : 3);
 		if (i % 2) {
@@ -148,7 +146,6 @@ static void it_is_one_log_over_closes_and_opens(void **state)
 /* The catalog had moved on when the process died: they were needed no more. */
 static void what_an_open_finds_below_the_first_is_kept(void **state)
 {
-	(void)state;
 	for (int clean = 0; clean < 2; clean++) {
 		for (int more = 0; more < 2; more++) {
 			struct place p = new_place(1 << 30);
@@ -182,7 +179,6 @@ static void beyond_the_limit_the_oldest_goes(void **state)
 	struct place p = new_place(40000);
 	struct kept_log k;
 
-	(void)state;
 	for (int i = 0; i < 30; i++) {
 		append(&p, 40);
 		release(&p);
@@ -211,7 +207,6 @@ static void nothing_is_kept_that_nobody_asked_for(void **state)
 	struct place p = new_place(0);
 	struct wal_stat st;
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	assert_int_equal(kept(&p).n, 0);
@@ -224,7 +219,6 @@ static void another_keeping_has_another_id(void **state)
 {
 	struct place p = new_place(1 << 30);
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	assert_true(kept(&p).n > 1);
@@ -247,7 +241,6 @@ static void what_is_held_does_not_go(void **state)
 	uint64_t end, pos;
 	size_t n;
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	n = kept(&p).n;
@@ -272,7 +265,6 @@ static void it_is_lent_before_the_reserve(void **state)
 	uint64_t bytes;
 	size_t n;
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	n = kept(&p).n;
@@ -295,7 +287,6 @@ static void a_full_disk_costs_what_is_kept_and_no_change(void **state)
 {
 	struct place p = new_place(1 << 30);
 
-	(void)state;
 	sim_set_space(p.sim, 8 * SEGMENT);
 	for (int i = 0; i < 40; i++) {
 		append(&p, 40);
@@ -341,7 +332,6 @@ static void a_copy_is_told_of_each(void **state)
 	struct told t = {.p = &p};
 	struct fault_plan plan = {.kinds = FAULT_OPEN, .nth = 2, .err = EMFILE};
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	assert_int_equal(wal_kept_files(p.dir, tell, &t), 0);
@@ -367,7 +357,6 @@ static void without_descriptors_it_is_only_later_that_it_goes(void **state)
 		.kinds = FAULT_OPEN, .nth = 1, .err = EMFILE, .forever = true};
 	uint64_t bytes;
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	bytes = kept_bytes(&p);
@@ -386,7 +375,6 @@ static void what_cannot_be_kept_is_a_hole(void **state)
 	static const unsigned kinds[] = {FAULT_OPEN, FAULT_PREAD, FAULT_PWRITE,
 					 FAULT_FDATASYNC, FAULT_TRUNCATE};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct fault_plan plan = {
 			.kinds = kinds[i], .nth = 1, .err = EIO};
@@ -459,7 +447,6 @@ static void each_damaged_byte_of_it_is_found(void **state)
 	struct os_file *f = NULL;
 	uint64_t size;
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	for (uint64_t n = 1; n <= kept(&p).n; n++) {
@@ -492,7 +479,6 @@ static void one_that_is_cut_off_unread_or_gone_is_told_apart(void **state)
 	struct os_file *f = NULL;
 	uint64_t size, at = 0;
 
-	(void)state;
 	append(&p, 400);
 	release(&p);
 	wal_kept_name(name, ID, 1);
@@ -530,7 +516,6 @@ static void all_that_is_too_much_goes_after_one_look(void **state)
 	struct fault_plan plan = {
 		.kinds = FAULT_DIR_LIST, .nth = UINT64_MAX, .err = EIO};
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		append(&p, 1);
 		release(&p);
@@ -554,7 +539,6 @@ static void reading_only_changes_nothing(void **state)
 	size_t length;
 	uint64_t first;
 
-	(void)state;
 	append(&p, 400);
 	assert_int_equal(wal_rotate(p.w, &first), 0);
 	append(&p, 5);
@@ -592,7 +576,6 @@ static void only_its_own_names_are_its(void **state)
 	char name[WAL_KEPT_NAME_BYTES];
 	uint64_t id, number;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		assert_false(wal_kept_number(others[i], &id, &number));
 	wal_kept_name(name, UINT64_MAX, UINT64_MAX - 1);

@@ -21,7 +21,6 @@ static int hear(void *arg, uint64_t segment, struct bytes record)
 {
 	struct world *w = arg;
 
-	(void)segment;
 	snprintf(w->had + strlen(w->had), sizeof(w->had) - strlen(w->had),
 		 "%.4s ", (const char *)record.data);
 	return 0;
@@ -100,7 +99,6 @@ static void a_record_far_behind_the_last_sync_says_nothing_of_it(void **state)
 	uint8_t record[SIZE];
 	struct wal_record rec;
 
-	(void)state;
 	wal_record_encode(record, 7, start, start - 4, &part, 1, 4);
 	assert_true(wal_record_decode(record, SIZE, 7, start, &rec));
 	assert_true(rec.synced == start - 4);
@@ -290,8 +288,6 @@ static void a_kept_segment_ends_between_two_records(void **state)
 
 static int no_loss(void *arg, const struct wal_file *f)
 {
-	(void)arg;
-	(void)f;
 	return 0;
 }
 

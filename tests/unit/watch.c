@@ -10,7 +10,6 @@ static void samples_are_read_and_the_rest_is_passed_over(void **state)
 		      "\nnonsense\nc{open=\"} 7\nd{x=\"1\"}\ne 9";
 	struct samples s;
 
-	(void)state;
 	assert_int_equal(samples_read(text, &s), 0);
 	assert_int_equal(s.n, 4);
 	assert_true(samples_get(&s, "a", "") == 3);
@@ -25,7 +24,6 @@ static void every_cut_of_a_text_is_read_without_harm(void **state)
 {
 	static const char text[] = "a{b=\"c\",le=\"+Inf\"} 12\n";
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(text); n++) {
 		char *copy = strndup(text, n);
 		struct samples s;
@@ -45,7 +43,6 @@ static void buckets_are_without_those_before(void **state)
 	struct samples s;
 	double n[4];
 
-	(void)state;
 	assert_int_equal(samples_read(text, &s), 0);
 	assert_int_equal(samples_buckets(&s, "t", "r", n, bounds, 4), 2);
 	assert_true(n[0] == 4 && n[1] == 6);
@@ -59,7 +56,6 @@ static void bars_are_by_the_greatest(void **state)
 	const double n[] = {0, 1, 500, 1000}, none[] = {0, 0};
 	char line[SPARK_ROOM(4)];
 
-	(void)state;
 	spark_line(n, 4, line);
 	assert_string_equal(line, " ▁▄█");
 	spark_line(none, 2, line);
@@ -70,7 +66,6 @@ static void a_share_is_reached_in_a_bucket(void **state)
 {
 	const double n[] = {50, 49, 0, 1}, none[] = {0, 0, 0, 0};
 
-	(void)state;
 	assert_int_equal(spark_quantile(n, 4, 0.5), 0);
 	assert_int_equal(spark_quantile(n, 4, 0.51), 1);
 	assert_int_equal(spark_quantile(n, 4, 0.99), 1);
@@ -91,7 +86,6 @@ static const char *prefix_of(const char *path)
 
 static void a_request_counts_for_the_prefix_of_its_row(void **state)
 {
-	(void)state;
 	assert_string_equal(prefix_of("/T/user17/d:q"), "T/user");
 	assert_string_equal(prefix_of("/T/user17"), "T/user");
 	assert_string_equal(prefix_of("/T/us"), "T/us");
@@ -112,7 +106,6 @@ static void the_hottest_prefix_is_the_first(void **state)
 	static struct heat h;
 	char line[64];
 
-	(void)state;
 	for (int i = 0; i < HEAT_MAX + 10; i++) {
 		snprintf(line, sizeof(line), "\t/T/%04d", i);
 		heat_add(&h, line);
@@ -142,7 +135,6 @@ static void a_frame_has_rates_of_what_is_busiest(void **state)
 	struct buf out = {0};
 	const char *text;
 
-	(void)state;
 	assert_int_equal(samples_read(a, &before), 0);
 	assert_int_equal(samples_read(b, &now), 0);
 	assert_int_equal(frame_text(&f, &out), 0);

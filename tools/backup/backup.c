@@ -143,7 +143,6 @@ static int take_file(struct making *m, size_t i)
 /* Without it the directory would open to be written. */
 static bool is_inventory(void *arg, const char *name)
 {
-	(void)arg;
 	return !strcmp(name, INVENTORY_NAME);
 }
 

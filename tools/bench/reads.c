@@ -168,7 +168,6 @@ static int read_first_rows(struct worker *w, uint64_t number)
 	uint64_t rows = shape_rows(&w->job->shape), n = 0;
 	uint64_t want = rows < LIST_ROWS ? rows : LIST_ROWS;
 
-	(void)number;
 	if (w->job->engine->rows(w->session, LIST_ROWS, &n) < 0)
 		return -1;
 	if (n != want)

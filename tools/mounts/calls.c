@@ -85,7 +85,6 @@ static void wide_path(const char *dir, uint64_t i, char *out)
 
 static void same_path(const char *dir, uint64_t i, char *out)
 {
-	(void)i;
 	snprintf(out, PATH_MAX, "%s", dir);
 }
 

@@ -215,7 +215,6 @@ static struct fuse_entry_param entry_of(struct node *n)
 
 static void null_init(void *data, struct fuse_conn_info *conn)
 {
-	(void)data;
 	conn->want &=
 		~(unsigned)(FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_SPLICE_READ);
 	conn->want |= conn->capable &
@@ -268,7 +267,6 @@ static void null_getattr(fuse_req_t req, fuse_ino_t ino,
 {
 	struct stat st;
 
-	(void)fi;
 	pthread_rwlock_rdlock(&lock);
 	stat_of(node_of(ino), &st);
 	pthread_rwlock_unlock(&lock);
@@ -300,7 +298,6 @@ static void null_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *st,
 	struct stat now;
 	int err = 0;
 
-	(void)fi;
 	pthread_rwlock_wrlock(&lock);
 	if (set & FUSE_SET_ATTR_MODE)
 		n->mode = (n->mode & S_IFMT) | (st->st_mode & 07777);
@@ -463,7 +460,6 @@ static void null_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct node *n = node_of(ino);
 	size_t at = (size_t)off;
 
-	(void)fi;
 	pthread_rwlock_rdlock(&lock);
 	if (at >= n->size)
 		fuse_reply_buf(req, NULL, 0);
@@ -500,15 +496,12 @@ static void null_write(fuse_req_t req, fuse_ino_t ino, const char *data,
 /* Calls that have nothing to do. */
 static void null_done(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
-	(void)fi;
 	fuse_reply_err(req, 0);
 }
 
 static void null_fsync(fuse_req_t req, fuse_ino_t ino, int data_only,
 		       struct fuse_file_info *fi)
 {
-	(void)data_only;
 	null_done(req, ino, fi);
 }
 
@@ -574,14 +567,12 @@ static void list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 static void null_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 			 struct fuse_file_info *fi)
 {
-	(void)fi;
 	list(req, ino, size, off, false);
 }
 
 static void null_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
 			     off_t off, struct fuse_file_info *fi)
 {
-	(void)fi;
 	list(req, ino, size, off, true);
 }
 

@@ -100,7 +100,6 @@ static bool is_asked(void)
 
 static void on_poke(int sig)
 {
-	(void)sig;
 }
 
 /*
@@ -113,7 +112,6 @@ static void *watch(void *arg)
 	const struct timespec poke = {.tv_nsec = POKE_MS * NS_PER_MS};
 	int sig, none = NOBODY_YET;
 
-	(void)arg;
 	if (sigwait(&caught, &sig))
 		return NULL;
 	stopped = sig;

@@ -25,21 +25,16 @@ static int hbase_close(struct store *s)
 /* Whatever HBase has acknowledged is in the log of its region server. */
 static int nothing_to_sync(struct store *s)
 {
-	(void)s;
 	return 0;
 }
 
 static int no_stat(struct store *s, unsigned i, struct store_stat *out)
 {
-	(void)s;
-	(void)i;
-	(void)out;
 	return 0;
 }
 
 static int healthy(struct store *s)
 {
-	(void)s;
 	return 0;
 }
 

@@ -326,7 +326,6 @@ int hbase_scan_next(struct scan *base, struct cell *out, size_t n)
 	struct hbase_scan *sc = scan_of(base);
 	int r;
 
-	(void)n;
 	if (sc->request.picks)
 		return next_picked(sc, out);
 	r = next_result(sc, out);

@@ -185,14 +185,12 @@ int hbase_snapshot_schema(const struct snapshot *snap, const struct table *t,
 	struct table *shown = NULL;
 	int r = hbase_shown(snap, &shown);
 
-	(void)t;
 	return r < 0 ? r : hbase_table_schema(shown, out);
 }
 
 int hbase_snapshot_clone(struct snapshot *snap,
 			 const struct snapshot_table *from, struct bytes to)
 {
-	(void)from;
 	if (clone_is_named(to))
 		return hbase_no_such_name(to);
 	return snapshots_clone(hbase_of(snap->store)->cluster,

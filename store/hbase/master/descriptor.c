@@ -429,7 +429,6 @@ static int put_family(struct encoder *out, const struct family_schema *f,
 
 static bool is_ours(const void *arg, struct bytes key)
 {
-	(void)arg;
 	return bytes_has_prefix(key, bytes_str("cellfs."));
 }
 

@@ -245,7 +245,6 @@ static int unseal(struct layer *base, struct bytes wire, struct buf *plain,
 	struct bytes in = wire;
 	ssize_t n;
 
-	(void)reply;
 	if (l->part.len) {
 		if (buf_append(&l->part, wire.data, wire.len) < 0)
 			return why(-ENOMEM, "out of memory for an answer");

@@ -202,10 +202,6 @@ static int no_file(const char *setting, const char *path, const char *what)
 /* A key with a pass phrase: nobody is asked for it. */
 static int no_phrase(char *to, int size, int writing, void *arg)
 {
-	(void)to;
-	(void)size;
-	(void)writing;
-	(void)arg;
 	return -1;
 }
 

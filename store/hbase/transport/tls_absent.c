@@ -7,11 +7,6 @@
 int tls_start(struct transport *t, const struct security *s, const char *host,
 	      uint64_t deadline_ns, struct layer **out)
 {
-	(void)t;
-	(void)s;
-	(void)host;
-	(void)deadline_ns;
-	(void)out;
 	return why(-EOPNOTSUPP, "tls=on: this cellfs was built without TLS: "
 				"build it where libssl-dev is installed");
 }

@@ -208,7 +208,6 @@ static int replay(void *arg, uint64_t segment, struct bytes record)
 {
 	struct lsm *db = arg;
 
-	(void)segment;
 	db->stats.recovered_records++;
 	return commit_replay(db, record);
 }

@@ -33,8 +33,6 @@ void repair_lost(struct repair *k, const struct store_rescue *news)
 
 static void be_silent(void *arg, const struct sst_loss *loss)
 {
-	(void)arg;
-	(void)loss;
 }
 
 /* Which tree has the file? 0 where it does not say. */

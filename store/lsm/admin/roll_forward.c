@@ -49,7 +49,6 @@ static int take(void *arg, uint64_t segment, struct bytes record)
 	uint64_t lsn;
 	int r = record_note_read(record, &note);
 
-	(void)segment;
 	if (r < 0)
 		return r;
 	if (r > 0 && note.time_ms > k->at_ms) {

@@ -203,7 +203,6 @@ static int salvage_seek_row(struct cursor *c, struct bytes row)
 
 static void salvage_close(struct cursor *c)
 {
-	(void)c;
 }
 
 static const struct cursor_ops salvage_ops = {
