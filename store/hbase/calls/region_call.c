@@ -12,34 +12,26 @@ struct pb_state {
 	uint32_t state; /* 0 = enabled */
 };
 
-static const struct proto_field state_fields[] = {
-	FIELD(pb_state, state, 1, .required = true),
-};
-static const struct proto_message pb_state =
-	MESSAGE(pb_state, state_fields, "TableState");
+static MESSAGE(pb_state, "TableState",
+	       FIELD(pb_state, state, 1, .required = true));
 
 struct pb_state_request {
 	bool here;
 	struct pb_table_name table;
 };
 
-static const struct proto_field request_fields[] = {
-	FIELD(pb_state_request, table, 1, .required = true,
-	      .of = &pb_table_name),
-};
-static const struct proto_message pb_state_request =
-	MESSAGE(pb_state_request, request_fields, "GetTableStateRequest");
+static MESSAGE(pb_state_request, "GetTableStateRequest",
+	       FIELD(pb_state_request, table, 1, .required = true,
+		     .of = &pb_table_name));
 
 struct pb_state_response {
 	bool here;
 	struct pb_state state;
 };
 
-static const struct proto_field response_fields[] = {
-	FIELD(pb_state_response, state, 1, .required = true, .of = &pb_state),
-};
-static const struct proto_message pb_state_response =
-	MESSAGE(pb_state_response, response_fields, "GetTableStateResponse");
+static MESSAGE(pb_state_response, "GetTableStateResponse",
+	       FIELD(pb_state_response, state, 1, .required = true,
+		     .of = &pb_state));
 
 /* 0, or that the table is one whose regions nobody serves. */
 static int judge_table(struct region_call *rc, uint64_t deadline_ns)

@@ -15,23 +15,17 @@ struct pb_filter {
 	struct bytes class, body;
 };
 
-static const struct proto_field filter_fields[] = {
-	FIELD(pb_filter, class, 1, .required = true),
-	FIELD(pb_filter, body, 2),
-};
-static const struct proto_message pb_filter =
-	MESSAGE(pb_filter, filter_fields, "Filter");
+static MESSAGE(pb_filter, "Filter",
+	       FIELD(pb_filter, class, 1, .required = true),
+	       FIELD(pb_filter, body, 2));
 
 struct pb_filter_list {
 	bool here;
 	uint32_t operator;
 };
 
-static const struct proto_field list_fields[] = {
-	FIELD(pb_filter_list, operator, 1, .required = true),
-};
-static const struct proto_message pb_filter_list =
-	MESSAGE(pb_filter_list, list_fields, "FilterList");
+static MESSAGE(pb_filter_list, "FilterList",
+	       FIELD(pb_filter_list, operator, 1, .required = true));
 /* The filters of a FilterList: field 2, bytes. */
 #define LIST_FILTERS (2 << 3 | 2)
 
@@ -40,11 +34,8 @@ struct pb_keys {
 	bool lengths;
 };
 
-static const struct proto_field keys_fields[] = {
-	FIELD(pb_keys, lengths, 1, .required = true),
-};
-static const struct proto_message pb_keys =
-	MESSAGE(pb_keys, keys_fields, "KeyOnlyFilter");
+static MESSAGE(pb_keys, "KeyOnlyFilter",
+	       FIELD(pb_keys, lengths, 1, .required = true));
 
 struct pb_range {
 	bool here;
@@ -54,14 +45,10 @@ struct pb_range {
 	bool max_in;
 };
 
-static const struct proto_field range_fields[] = {
-	FIELD(pb_range, min, 1),
-	FIELD(pb_range, min_in, 2, .required = true),
-	FIELD(pb_range, max, 3),
-	FIELD(pb_range, max_in, 4, .required = true),
-};
-static const struct proto_message pb_range =
-	MESSAGE(pb_range, range_fields, "ColumnRangeFilter");
+static MESSAGE(pb_range, "ColumnRangeFilter", FIELD(pb_range, min, 1),
+	       FIELD(pb_range, min_in, 2, .required = true),
+	       FIELD(pb_range, max, 3),
+	       FIELD(pb_range, max_in, 4, .required = true));
 
 struct pb_compare {
 	bool here;
@@ -69,12 +56,9 @@ struct pb_compare {
 	struct pb_comparator comparator;
 };
 
-static const struct proto_field compare_fields[] = {
-	FIELD(pb_compare, operator, 1, .required = true),
-	FIELD(pb_compare, comparator, 2, .of = &pb_comparator),
-};
-static const struct proto_message pb_compare =
-	MESSAGE(pb_compare, compare_fields, "CompareFilter");
+static MESSAGE(pb_compare, "CompareFilter",
+	       FIELD(pb_compare, operator, 1, .required = true),
+	       FIELD(pb_compare, comparator, 2, .of = &pb_comparator));
 
 /* A RowFilter and its like: what it compares, and nothing else. */
 struct pb_compares {
@@ -82,11 +66,9 @@ struct pb_compares {
 	struct pb_compare compare;
 };
 
-static const struct proto_field compares_fields[] = {
-	FIELD(pb_compares, compare, 1, .required = true, .of = &pb_compare),
-};
-static const struct proto_message pb_compares =
-	MESSAGE(pb_compares, compares_fields, "RowFilter");
+static MESSAGE(pb_compares, "RowFilter",
+	       FIELD(pb_compares, compare, 1, .required = true,
+		     .of = &pb_compare));
 
 /* A ColumnValueFilter, or with the last two a SingleColumnValueFilter. */
 struct pb_column_value {
@@ -98,28 +80,22 @@ struct pb_column_value {
 	bool newest_only; /* true by default */
 };
 
-static const struct proto_field column_value_fields[] = {
-	FIELD(pb_column_value, family, 1, .required = true),
-	FIELD(pb_column_value, qualifier, 2, .required = true),
-	FIELD(pb_column_value, operator, 3, .required = true),
-	FIELD(pb_column_value, comparator, 4, .required = true,
-	      .of = &pb_comparator),
-	FIELD(pb_column_value, if_missing, 5),
-	FIELD(pb_column_value, newest_only, 6, .absent = 1),
-};
-static const struct proto_message pb_column_value =
-	MESSAGE(pb_column_value, column_value_fields, "ColumnValueFilter");
+static MESSAGE(pb_column_value, "ColumnValueFilter",
+	       FIELD(pb_column_value, family, 1, .required = true),
+	       FIELD(pb_column_value, qualifier, 2, .required = true),
+	       FIELD(pb_column_value, operator, 3, .required = true),
+	       FIELD(pb_column_value, comparator, 4, .required = true,
+		     .of = &pb_comparator),
+	       FIELD(pb_column_value, if_missing, 5),
+	       FIELD(pb_column_value, newest_only, 6, .absent = 1));
 
 struct pb_timestamps {
 	bool here;
 	struct proto_list list; /* of int64_t */
 };
 
-static const struct proto_field timestamps_fields[] = {
-	FIELD(pb_timestamps, list, 1, .item = PROTO_I64),
-};
-static const struct proto_message pb_timestamps =
-	MESSAGE(pb_timestamps, timestamps_fields, "TimestampsFilter");
+static MESSAGE(pb_timestamps, "TimestampsFilter",
+	       FIELD(pb_timestamps, list, 1, .item = PROTO_I64));
 
 /* Appends a Filter of the class, with @message as its body. */
 static int put(struct buf *out, const char *class,

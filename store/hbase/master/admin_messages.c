@@ -1,217 +1,118 @@
 #include "store/hbase/master/admin_messages.h"
 
-static const struct proto_field pair_fields[] = {
-	FIELD(pb_pair, first, 1, .required = true),
-	FIELD(pb_pair, second, 2, .required = true),
-};
-const struct proto_message pb_pair =
-	MESSAGE(pb_pair, pair_fields, "BytesBytesPair");
+MESSAGE(pb_pair, "BytesBytesPair", FIELD(pb_pair, first, 1, .required = true),
+	FIELD(pb_pair, second, 2, .required = true));
 
-static const struct proto_field family_fields[] = {
+MESSAGE(pb_family, "ColumnFamilySchema",
 	FIELD(pb_family, name, 1, .required = true),
-	FIELD(pb_family, attributes, 2, .item = PROTO_INSIDE, .of = &pb_pair),
-	FIELD(pb_family, configuration, 3, .item = PROTO_INSIDE,
-	      .of = &pb_pair),
-};
-const struct proto_message pb_family =
-	MESSAGE(pb_family, family_fields, "ColumnFamilySchema");
+	FIELD(pb_family, attributes, 2, ITEMS(pb_pair)),
+	FIELD(pb_family, configuration, 3, ITEMS(pb_pair)));
 
-static const struct proto_field descriptor_fields[] = {
+MESSAGE(pb_descriptor, "TableSchema",
 	FIELD(pb_descriptor, table, 1, .of = &pb_table_name),
-	FIELD(pb_descriptor, attributes, 2, .item = PROTO_INSIDE,
-	      .of = &pb_pair),
-	FIELD(pb_descriptor, families, 3, .item = PROTO_INSIDE,
-	      .of = &pb_family),
-	FIELD(pb_descriptor, configuration, 4, .item = PROTO_INSIDE,
-	      .of = &pb_pair),
-};
-const struct proto_message pb_descriptor =
-	MESSAGE(pb_descriptor, descriptor_fields, "TableSchema");
+	FIELD(pb_descriptor, attributes, 2, ITEMS(pb_pair)),
+	FIELD(pb_descriptor, families, 3, ITEMS(pb_family)),
+	FIELD(pb_descriptor, configuration, 4, ITEMS(pb_pair)));
 
-static const struct proto_field tables_request_fields[] = {
-	FIELD(pb_tables_request, tables, 1, .item = PROTO_INSIDE,
-	      .of = &pb_table_name),
-};
-const struct proto_message pb_tables_request = MESSAGE(
-	pb_tables_request, tables_request_fields, "GetTableDescriptorsRequest");
+MESSAGE(pb_tables_request, "GetTableDescriptorsRequest",
+	FIELD(pb_tables_request, tables, 1, ITEMS(pb_table_name)));
 
-static const struct proto_field descriptors_fields[] = {
-	FIELD(pb_descriptors, descriptors, 1, .item = PROTO_INSIDE,
-	      .of = &pb_descriptor),
-};
-const struct proto_message pb_descriptors = MESSAGE(
-	pb_descriptors, descriptors_fields, "GetTableDescriptorsResponse");
+MESSAGE(pb_descriptors, "GetTableDescriptorsResponse",
+	FIELD(pb_descriptors, descriptors, 1, ITEMS(pb_descriptor)));
 
-static const struct proto_field table_names_fields[] = {
-	FIELD(pb_table_names, tables, 1, .item = PROTO_INSIDE,
-	      .of = &pb_table_name),
-};
-const struct proto_message pb_table_names =
-	MESSAGE(pb_table_names, table_names_fields, "GetTableNamesResponse");
+MESSAGE(pb_table_names, "GetTableNamesResponse",
+	FIELD(pb_table_names, tables, 1, ITEMS(pb_table_name)));
 
-static const struct proto_field table_request_fields[] = {
+MESSAGE(pb_table_request, "DisableTableRequest",
 	FIELD(pb_table_request, table, 1, .required = true,
 	      .of = &pb_table_name),
 	FIELD(pb_table_request, nonce_group, 2),
-	FIELD(pb_table_request, nonce, 3),
-};
-const struct proto_message pb_table_request =
-	MESSAGE(pb_table_request, table_request_fields, "DisableTableRequest");
+	FIELD(pb_table_request, nonce, 3));
 
-static const struct proto_field truncate_request_fields[] = {
+MESSAGE(pb_truncate_request, "TruncateTableRequest",
 	FIELD(pb_truncate_request, table, 1, .required = true,
 	      .of = &pb_table_name),
 	FIELD(pb_truncate_request, keeps_splits, 2),
 	FIELD(pb_truncate_request, nonce_group, 3),
-	FIELD(pb_truncate_request, nonce, 4),
-};
-const struct proto_message pb_truncate_request = MESSAGE(
-	pb_truncate_request, truncate_request_fields, "TruncateTableRequest");
+	FIELD(pb_truncate_request, nonce, 4));
 
-static const struct proto_field create_request_fields[] = {
+MESSAGE(pb_create_request, "CreateTableRequest",
 	FIELD(pb_create_request, descriptor, 1, .required = true),
 	FIELD(pb_create_request, nonce_group, 3),
-	FIELD(pb_create_request, nonce, 4),
-};
-const struct proto_message pb_create_request =
-	MESSAGE(pb_create_request, create_request_fields, "CreateTableRequest");
+	FIELD(pb_create_request, nonce, 4));
 
-static const struct proto_field modify_request_fields[] = {
+MESSAGE(pb_modify_request, "ModifyTableRequest",
 	FIELD(pb_modify_request, table, 1, .required = true,
 	      .of = &pb_table_name),
 	FIELD(pb_modify_request, change, 2, .required = true),
 	FIELD(pb_modify_request, nonce_group, 3),
-	FIELD(pb_modify_request, nonce, 4),
-};
-const struct proto_message pb_modify_request =
-	MESSAGE(pb_modify_request, modify_request_fields, "ModifyTableRequest");
+	FIELD(pb_modify_request, nonce, 4));
 
-static const struct proto_field namespace_fields[] = {
-	FIELD(pb_namespace, name, 1, .required = true),
-};
-const struct proto_message pb_namespace =
-	MESSAGE(pb_namespace, namespace_fields, "NamespaceDescriptor");
+MESSAGE(pb_namespace, "NamespaceDescriptor",
+	FIELD(pb_namespace, name, 1, .required = true));
 
-static const struct proto_field namespace_request_fields[] = {
+MESSAGE(pb_namespace_request, "CreateNamespaceRequest",
 	FIELD(pb_namespace_request, namespace, 1, .required = true,
 	      .of = &pb_namespace),
 	FIELD(pb_namespace_request, nonce_group, 2),
-	FIELD(pb_namespace_request, nonce, 3),
-};
-const struct proto_message pb_namespace_request =
-	MESSAGE(pb_namespace_request, namespace_request_fields,
-		"CreateNamespaceRequest");
+	FIELD(pb_namespace_request, nonce, 3));
 
-static const struct proto_field namespace_name_request_fields[] = {
+MESSAGE(pb_namespace_name_request, "DeleteNamespaceRequest",
 	FIELD(pb_namespace_name_request, name, 1, .required = true),
 	FIELD(pb_namespace_name_request, nonce_group, 2),
-	FIELD(pb_namespace_name_request, nonce, 3),
-};
-const struct proto_message pb_namespace_name_request =
-	MESSAGE(pb_namespace_name_request, namespace_name_request_fields,
-		"DeleteNamespaceRequest");
+	FIELD(pb_namespace_name_request, nonce, 3));
 
-static const struct proto_field namespaces_fields[] = {
-	FIELD(pb_namespaces, names, 1, .item = PROTO_BYTES),
-};
-const struct proto_message pb_namespaces =
-	MESSAGE(pb_namespaces, namespaces_fields, "ListNamespacesResponse");
+MESSAGE(pb_namespaces, "ListNamespacesResponse",
+	FIELD(pb_namespaces, names, 1, .item = PROTO_BYTES));
 
-static const struct proto_field procedure_fields[] = {
-	FIELD(pb_procedure, id, 1),
-};
-const struct proto_message pb_procedure =
-	MESSAGE(pb_procedure, procedure_fields, "CreateTableResponse");
+MESSAGE(pb_procedure, "CreateTableResponse", FIELD(pb_procedure, id, 1));
 
-static const struct proto_field generic_exception_fields[] = {
-	FIELD(pb_generic_exception, class, 1),
-	FIELD(pb_generic_exception, message, 2),
-};
-static const struct proto_message pb_generic_exception =
-	MESSAGE(pb_generic_exception, generic_exception_fields,
-		"GenericExceptionMessage");
+static MESSAGE(pb_generic_exception, "GenericExceptionMessage",
+	       FIELD(pb_generic_exception, class, 1),
+	       FIELD(pb_generic_exception, message, 2));
 
-static const struct proto_field foreign_exception_fields[] = {
-	FIELD(pb_foreign_exception, generic, 2, .of = &pb_generic_exception),
-};
-static const struct proto_message pb_foreign_exception =
-	MESSAGE(pb_foreign_exception, foreign_exception_fields,
-		"ForeignExceptionMessage");
+static MESSAGE(pb_foreign_exception, "ForeignExceptionMessage",
+	       FIELD(pb_foreign_exception, generic, 2,
+		     .of = &pb_generic_exception));
 
-static const struct proto_field procedure_result_fields[] = {
+MESSAGE(pb_procedure_result, "GetProcedureResultResponse",
 	FIELD(pb_procedure_result, state, 1, .required = true),
-	FIELD(pb_procedure_result, exception, 5, .of = &pb_foreign_exception),
-};
-const struct proto_message pb_procedure_result =
-	MESSAGE(pb_procedure_result, procedure_result_fields,
-		"GetProcedureResultResponse");
+	FIELD(pb_procedure_result, exception, 5, .of = &pb_foreign_exception));
 
-static const struct proto_field snapshot_fields[] = {
+MESSAGE(pb_snapshot, "SnapshotDescription",
 	FIELD(pb_snapshot, name, 1, .required = true),
-	FIELD(pb_snapshot, table, 2),
-	FIELD(pb_snapshot, created_ms, 3),
-};
-const struct proto_message pb_snapshot =
-	MESSAGE(pb_snapshot, snapshot_fields, "SnapshotDescription");
+	FIELD(pb_snapshot, table, 2), FIELD(pb_snapshot, created_ms, 3));
 
-static const struct proto_field snapshot_request_fields[] = {
+MESSAGE(pb_snapshot_request, "SnapshotRequest",
 	FIELD(pb_snapshot_request, snapshot, 1, .required = true,
 	      .of = &pb_snapshot),
 	FIELD(pb_snapshot_request, nonce_group, 2),
-	FIELD(pb_snapshot_request, nonce, 3),
-};
-const struct proto_message pb_snapshot_request = MESSAGE(
-	pb_snapshot_request, snapshot_request_fields, "SnapshotRequest");
+	FIELD(pb_snapshot_request, nonce, 3));
 
-static const struct proto_field snapshot_begun_fields[] = {
-	FIELD(pb_snapshot_begun, procedure, 2),
-};
-const struct proto_message pb_snapshot_begun =
-	MESSAGE(pb_snapshot_begun, snapshot_begun_fields, "SnapshotResponse");
+MESSAGE(pb_snapshot_begun, "SnapshotResponse",
+	FIELD(pb_snapshot_begun, procedure, 2));
 
-static const struct proto_field snapshot_done_fields[] = {
-	FIELD(pb_snapshot_done, done, 1),
-};
-const struct proto_message pb_snapshot_done = MESSAGE(
-	pb_snapshot_done, snapshot_done_fields, "IsSnapshotDoneResponse");
+MESSAGE(pb_snapshot_done, "IsSnapshotDoneResponse",
+	FIELD(pb_snapshot_done, done, 1));
 
-static const struct proto_field snapshots_fields[] = {
-	FIELD(pb_snapshots, snapshots, 1, .item = PROTO_INSIDE,
-	      .of = &pb_snapshot),
-};
-const struct proto_message pb_snapshots = MESSAGE(
-	pb_snapshots, snapshots_fields, "GetCompletedSnapshotsResponse");
+MESSAGE(pb_snapshots, "GetCompletedSnapshotsResponse",
+	FIELD(pb_snapshots, snapshots, 1, ITEMS(pb_snapshot)));
 
-static const struct proto_field compact_fields[] = {
+MESSAGE(pb_compact_request, "CompactRegionRequest",
 	FIELD(pb_compact_request, region, 1, .required = true,
 	      .of = &pb_region),
-	FIELD(pb_compact_request, major, 2),
-};
-const struct proto_message pb_compact_request =
-	MESSAGE(pb_compact_request, compact_fields, "CompactRegionRequest");
+	FIELD(pb_compact_request, major, 2));
 
-static const struct proto_field info_request_fields[] = {
+MESSAGE(pb_region_info_request, "GetRegionInfoRequest",
 	FIELD(pb_region_info_request, region, 1, .required = true,
 	      .of = &pb_region),
-	FIELD(pb_region_info_request, compaction_state, 2),
-};
-const struct proto_message pb_region_info_request = MESSAGE(
-	pb_region_info_request, info_request_fields, "GetRegionInfoRequest");
+	FIELD(pb_region_info_request, compaction_state, 2));
 
-static const struct proto_field info_response_fields[] = {
-	FIELD(pb_region_info_response, compaction_state, 2),
-};
-const struct proto_message pb_region_info_response = MESSAGE(
-	pb_region_info_response, info_response_fields, "GetRegionInfoResponse");
+MESSAGE(pb_region_info_response, "GetRegionInfoResponse",
+	FIELD(pb_region_info_response, compaction_state, 2));
 
-static const struct proto_field files_request_fields[] = {
-	FIELD(pb_files_request, region, 1, .required = true, .of = &pb_region),
-};
-const struct proto_message pb_files_request =
-	MESSAGE(pb_files_request, files_request_fields, "GetStoreFileRequest");
+MESSAGE(pb_files_request, "GetStoreFileRequest",
+	FIELD(pb_files_request, region, 1, .required = true, .of = &pb_region));
 
-static const struct proto_field files_response_fields[] = {
-	FIELD(pb_files_response, names, 1, .item = PROTO_BYTES),
-};
-const struct proto_message pb_files_response = MESSAGE(
-	pb_files_response, files_response_fields, "GetStoreFileResponse");
+MESSAGE(pb_files_response, "GetStoreFileResponse",
+	FIELD(pb_files_response, names, 1, .item = PROTO_BYTES));

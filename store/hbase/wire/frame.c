@@ -15,11 +15,8 @@ struct pb_user {
 	struct bytes name;
 };
 
-static const struct proto_field user_fields[] = {
-	FIELD(pb_user, name, 1, .required = true),
-};
-static const struct proto_message pb_user =
-	MESSAGE(pb_user, user_fields, "UserInformation");
+static MESSAGE(pb_user, "UserInformation",
+	       FIELD(pb_user, name, 1, .required = true));
 
 struct pb_version {
 	bool here;
@@ -28,18 +25,14 @@ struct pb_version {
 	uint32_t major, minor;
 };
 
-static const struct proto_field version_fields[] = {
-	FIELD(pb_version, version, 1, .required = true),
-	FIELD(pb_version, url, 2, .required = true),
-	FIELD(pb_version, revision, 3, .required = true),
-	FIELD(pb_version, user, 4, .required = true),
-	FIELD(pb_version, date, 5, .required = true),
-	FIELD(pb_version, checksum, 6, .required = true),
-	FIELD(pb_version, major, 7),
-	FIELD(pb_version, minor, 8),
-};
-static const struct proto_message pb_version =
-	MESSAGE(pb_version, version_fields, "VersionInfo");
+static MESSAGE(pb_version, "VersionInfo",
+	       FIELD(pb_version, version, 1, .required = true),
+	       FIELD(pb_version, url, 2, .required = true),
+	       FIELD(pb_version, revision, 3, .required = true),
+	       FIELD(pb_version, user, 4, .required = true),
+	       FIELD(pb_version, date, 5, .required = true),
+	       FIELD(pb_version, checksum, 6, .required = true),
+	       FIELD(pb_version, major, 7), FIELD(pb_version, minor, 8));
 
 struct pb_greeting {
 	bool here;
@@ -49,25 +42,17 @@ struct pb_greeting {
 	struct pb_version version;
 };
 
-static const struct proto_field greeting_fields[] = {
-	FIELD(pb_greeting, user, 1, .of = &pb_user),
-	FIELD(pb_greeting, service, 2),
-	FIELD(pb_greeting, codec, 3),
-	FIELD(pb_greeting, version, 5, .of = &pb_version),
-};
-static const struct proto_message pb_greeting =
-	MESSAGE(pb_greeting, greeting_fields, "ConnectionHeader");
+static MESSAGE(pb_greeting, "ConnectionHeader",
+	       FIELD(pb_greeting, user, 1, .of = &pb_user),
+	       FIELD(pb_greeting, service, 2), FIELD(pb_greeting, codec, 3),
+	       FIELD(pb_greeting, version, 5, .of = &pb_version));
 
 struct pb_cells {
 	bool here;
 	uint32_t length;
 };
 
-static const struct proto_field cells_fields[] = {
-	FIELD(pb_cells, length, 1),
-};
-static const struct proto_message pb_cells =
-	MESSAGE(pb_cells, cells_fields, "CellBlockMeta");
+static MESSAGE(pb_cells, "CellBlockMeta", FIELD(pb_cells, length, 1));
 
 struct pb_request_header {
 	bool here;
@@ -79,27 +64,19 @@ struct pb_request_header {
 	uint32_t timeout_ms;
 };
 
-static const struct proto_field request_fields[] = {
-	FIELD(pb_request_header, id, 1, .required = true),
-	FIELD(pb_request_header, method, 3),
-	FIELD(pb_request_header, has_message, 4),
-	FIELD(pb_request_header, cells, 5, .of = &pb_cells),
-	FIELD(pb_request_header, priority, 6),
-	FIELD(pb_request_header, timeout_ms, 7),
-};
-static const struct proto_message pb_request_header =
-	MESSAGE(pb_request_header, request_fields, "RequestHeader");
+static MESSAGE(pb_request_header, "RequestHeader",
+	       FIELD(pb_request_header, id, 1, .required = true),
+	       FIELD(pb_request_header, method, 3),
+	       FIELD(pb_request_header, has_message, 4),
+	       FIELD(pb_request_header, cells, 5, .of = &pb_cells),
+	       FIELD(pb_request_header, priority, 6),
+	       FIELD(pb_request_header, timeout_ms, 7));
 
-static const struct proto_field exception_fields[] = {
-	FIELD(pb_exception, class, 1),
-	FIELD(pb_exception, trace, 2),
-	FIELD(pb_exception, host, 3),
-	FIELD(pb_exception, port, 4),
-	FIELD(pb_exception, do_not_retry, 5),
-	FIELD(pb_exception, overloaded, 6),
-};
-static const struct proto_message pb_exception =
-	MESSAGE(pb_exception, exception_fields, "ExceptionResponse");
+static MESSAGE(pb_exception, "ExceptionResponse", FIELD(pb_exception, class, 1),
+	       FIELD(pb_exception, trace, 2), FIELD(pb_exception, host, 3),
+	       FIELD(pb_exception, port, 4),
+	       FIELD(pb_exception, do_not_retry, 5),
+	       FIELD(pb_exception, overloaded, 6));
 
 struct pb_response_header {
 	bool here;
@@ -108,13 +85,10 @@ struct pb_response_header {
 	struct pb_cells cells;
 };
 
-static const struct proto_field response_fields[] = {
-	FIELD(pb_response_header, id, 1, .required = true),
-	FIELD(pb_response_header, exception, 2, .of = &pb_exception),
-	FIELD(pb_response_header, cells, 3, .of = &pb_cells),
-};
-static const struct proto_message pb_response_header =
-	MESSAGE(pb_response_header, response_fields, "ResponseHeader");
+static MESSAGE(pb_response_header, "ResponseHeader",
+	       FIELD(pb_response_header, id, 1, .required = true),
+	       FIELD(pb_response_header, exception, 2, .of = &pb_exception),
+	       FIELD(pb_response_header, cells, 3, .of = &pb_cells));
 
 /* Puts the length of what was appended since @at into the four bytes there. */
 static int set_length(struct encoder *e, size_t at)

@@ -9,19 +9,12 @@ const struct proto_message pb_nothing = {
 	.size = sizeof(struct pb_nothing),
 };
 
-static const struct proto_field server_fields[] = {
-	FIELD(pb_server, host, 1, .required = true),
-	FIELD(pb_server, port, 2),
-};
-const struct proto_message pb_server =
-	MESSAGE(pb_server, server_fields, "ServerName");
+MESSAGE(pb_server, "ServerName", FIELD(pb_server, host, 1, .required = true),
+	FIELD(pb_server, port, 2));
 
-static const struct proto_field table_name_fields[] = {
+MESSAGE(pb_table_name, "TableName",
 	FIELD(pb_table_name, namespace, 1, .required = true),
-	FIELD(pb_table_name, qualifier, 2, .required = true),
-};
-const struct proto_message pb_table_name =
-	MESSAGE(pb_table_name, table_name_fields, "TableName");
+	FIELD(pb_table_name, qualifier, 2, .required = true));
 
 struct pb_table_name table_name_of(struct bytes name)
 {
@@ -42,287 +35,163 @@ struct pb_table_name table_name_of(struct bytes name)
 	return out;
 }
 
-static const struct proto_field region_info_fields[] = {
+MESSAGE(pb_region_info, "RegionInfo",
 	FIELD(pb_region_info, id, 1, .required = true),
 	FIELD(pb_region_info, table, 2, .required = true, .of = &pb_table_name),
-	FIELD(pb_region_info, start, 3),
-	FIELD(pb_region_info, end, 4),
-	FIELD(pb_region_info, offline, 5),
-	FIELD(pb_region_info, split, 6),
-};
-const struct proto_message pb_region_info =
-	MESSAGE(pb_region_info, region_info_fields, "RegionInfo");
+	FIELD(pb_region_info, start, 3), FIELD(pb_region_info, end, 4),
+	FIELD(pb_region_info, offline, 5), FIELD(pb_region_info, split, 6));
 
-static const struct proto_field region_fields[] = {
-	FIELD(pb_region, by, 1, .required = true),
-	FIELD(pb_region, name, 2, .required = true),
-};
-const struct proto_message pb_region =
-	MESSAGE(pb_region, region_fields, "RegionSpecifier");
+MESSAGE(pb_region, "RegionSpecifier", FIELD(pb_region, by, 1, .required = true),
+	FIELD(pb_region, name, 2, .required = true));
 
-static const struct proto_field cluster_id_fields[] = {
-	FIELD(pb_cluster_id, id, 1),
-};
-const struct proto_message pb_cluster_id =
-	MESSAGE(pb_cluster_id, cluster_id_fields, "GetClusterIdResponse");
+MESSAGE(pb_cluster_id, "GetClusterIdResponse", FIELD(pb_cluster_id, id, 1));
 
-static const struct proto_field active_master_fields[] = {
-	FIELD(pb_active_master, server, 1, .of = &pb_server),
-};
-const struct proto_message pb_active_master = MESSAGE(
-	pb_active_master, active_master_fields, "GetActiveMasterResponse");
+MESSAGE(pb_active_master, "GetActiveMasterResponse",
+	FIELD(pb_active_master, server, 1, .of = &pb_server));
 
-static const struct proto_field location_fields[] = {
+MESSAGE(pb_location, "RegionLocation",
 	FIELD(pb_location, region, 1, .required = true, .of = &pb_region_info),
-	FIELD(pb_location, server, 2, .of = &pb_server),
-};
-const struct proto_message pb_location =
-	MESSAGE(pb_location, location_fields, "RegionLocation");
+	FIELD(pb_location, server, 2, .of = &pb_server));
 
-static const struct proto_field meta_locations_fields[] = {
-	FIELD(pb_meta_locations, locations, 1, .item = PROTO_INSIDE,
-	      .of = &pb_location),
-};
-const struct proto_message pb_meta_locations =
-	MESSAGE(pb_meta_locations, meta_locations_fields,
-		"GetMetaRegionLocationsResponse");
+MESSAGE(pb_meta_locations, "GetMetaRegionLocationsResponse",
+	FIELD(pb_meta_locations, locations, 1, ITEMS(pb_location)));
 
-static const struct proto_field attribute_fields[] = {
+MESSAGE(pb_attribute, "NameBytesPair",
 	FIELD(pb_attribute, name, 1, .required = true),
-	FIELD(pb_attribute, value, 2),
-};
-const struct proto_message pb_attribute =
-	MESSAGE(pb_attribute, attribute_fields, "NameBytesPair");
+	FIELD(pb_attribute, value, 2));
 
-static const struct proto_field column_fields[] = {
-	FIELD(pb_column, family, 1, .required = true),
-	FIELD(pb_column, qualifiers, 2, .item = PROTO_BYTES),
-};
-const struct proto_message pb_column =
-	MESSAGE(pb_column, column_fields, "Column");
+MESSAGE(pb_column, "Column", FIELD(pb_column, family, 1, .required = true),
+	FIELD(pb_column, qualifiers, 2, .item = PROTO_BYTES));
 
-static const struct proto_field time_range_fields[] = {
-	FIELD(pb_time_range, from, 1),
-	FIELD(pb_time_range, to, 2),
-};
-const struct proto_message pb_time_range =
-	MESSAGE(pb_time_range, time_range_fields, "TimeRange");
+MESSAGE(pb_time_range, "TimeRange", FIELD(pb_time_range, from, 1),
+	FIELD(pb_time_range, to, 2));
 
-static const struct proto_field family_range_fields[] = {
+MESSAGE(pb_family_range, "ColumnFamilyTimeRange",
 	FIELD(pb_family_range, family, 1, .required = true),
 	FIELD(pb_family_range, range, 2, .required = true,
-	      .of = &pb_time_range),
-};
-const struct proto_message pb_family_range =
-	MESSAGE(pb_family_range, family_range_fields, "ColumnFamilyTimeRange");
+	      .of = &pb_time_range));
 
-static const struct proto_field get_fields[] = {
-	FIELD(pb_get, row, 1, .required = true),
-	FIELD(pb_get, columns, 2, .item = PROTO_INSIDE, .of = &pb_column),
-	FIELD(pb_get, attributes, 3, .item = PROTO_INSIDE, .of = &pb_attribute),
-	FIELD(pb_get, filter, 4),
-	FIELD(pb_get, range, 5, .of = &pb_time_range),
-	FIELD(pb_get, versions, 6, .absent = 1),
-	FIELD(pb_get, store_limit, 8),
+MESSAGE(pb_get, "Get", FIELD(pb_get, row, 1, .required = true),
+	FIELD(pb_get, columns, 2, ITEMS(pb_column)),
+	FIELD(pb_get, attributes, 3, ITEMS(pb_attribute)),
+	FIELD(pb_get, filter, 4), FIELD(pb_get, range, 5, .of = &pb_time_range),
+	FIELD(pb_get, versions, 6, .absent = 1), FIELD(pb_get, store_limit, 8),
 	FIELD(pb_get, store_offset, 9),
-	FIELD(pb_get, family_ranges, 13, .item = PROTO_INSIDE,
-	      .of = &pb_family_range),
-};
-const struct proto_message pb_get = MESSAGE(pb_get, get_fields, "Get");
+	FIELD(pb_get, family_ranges, 13, ITEMS(pb_family_range)));
 
-static const struct proto_field get_request_fields[] = {
+MESSAGE(pb_get_request, "GetRequest",
 	FIELD(pb_get_request, region, 1, .required = true, .of = &pb_region),
-	FIELD(pb_get_request, get, 2, .required = true, .of = &pb_get),
-};
-const struct proto_message pb_get_request =
-	MESSAGE(pb_get_request, get_request_fields, "GetRequest");
+	FIELD(pb_get_request, get, 2, .required = true, .of = &pb_get));
 
-static const struct proto_field cell_fields[] = {
-	FIELD(pb_cell, row, 1),	      FIELD(pb_cell, family, 2),
+MESSAGE(pb_cell, "Cell", FIELD(pb_cell, row, 1), FIELD(pb_cell, family, 2),
 	FIELD(pb_cell, qualifier, 3), FIELD(pb_cell, ts, 4),
-	FIELD(pb_cell, value, 6),
-};
-const struct proto_message pb_cell = MESSAGE(pb_cell, cell_fields, "Cell");
+	FIELD(pb_cell, value, 6));
 
-static const struct proto_field result_fields[] = {
-	FIELD(pb_result, inside, 1, .item = PROTO_INSIDE, .of = &pb_cell),
-	FIELD(pb_result, cells, 2),
-	FIELD(pb_result, partial, 5),
-};
-const struct proto_message pb_result =
-	MESSAGE(pb_result, result_fields, "Result");
+MESSAGE(pb_result, "Result", FIELD(pb_result, inside, 1, ITEMS(pb_cell)),
+	FIELD(pb_result, cells, 2), FIELD(pb_result, partial, 5));
 
-static const struct proto_field get_response_fields[] = {
-	FIELD(pb_get_response, result, 1, .of = &pb_result),
-};
-const struct proto_message pb_get_response =
-	MESSAGE(pb_get_response, get_response_fields, "GetResponse");
+MESSAGE(pb_get_response, "GetResponse",
+	FIELD(pb_get_response, result, 1, .of = &pb_result));
 
-static const struct proto_field scan_fields[] = {
-	FIELD(pb_scan, columns, 1, .item = PROTO_INSIDE, .of = &pb_column),
-	FIELD(pb_scan, attributes, 2, .item = PROTO_INSIDE,
-	      .of = &pb_attribute),
-	FIELD(pb_scan, start_row, 3),
-	FIELD(pb_scan, stop_row, 4),
+MESSAGE(pb_scan, "Scan", FIELD(pb_scan, columns, 1, ITEMS(pb_column)),
+	FIELD(pb_scan, attributes, 2, ITEMS(pb_attribute)),
+	FIELD(pb_scan, start_row, 3), FIELD(pb_scan, stop_row, 4),
 	FIELD(pb_scan, filter, 5),
 	FIELD(pb_scan, range, 6, .of = &pb_time_range),
-	FIELD(pb_scan, versions, 7, .absent = 1),
-	FIELD(pb_scan, batch, 9),
-	FIELD(pb_scan, bytes_max, 10),
-	FIELD(pb_scan, store_limit, 11),
+	FIELD(pb_scan, versions, 7, .absent = 1), FIELD(pb_scan, batch, 9),
+	FIELD(pb_scan, bytes_max, 10), FIELD(pb_scan, store_limit, 11),
 	FIELD(pb_scan, store_offset, 12),
 	FIELD(pb_scan, families_on_demand, 13, .absent = 1),
-	FIELD(pb_scan, reversed, 15),
-	FIELD(pb_scan, allow_partial, 18),
-	FIELD(pb_scan, family_ranges, 19, .item = PROTO_INSIDE,
-	      .of = &pb_family_range),
+	FIELD(pb_scan, reversed, 15), FIELD(pb_scan, allow_partial, 18),
+	FIELD(pb_scan, family_ranges, 19, ITEMS(pb_family_range)),
 	FIELD(pb_scan, include_start, 21, .absent = 1),
-	FIELD(pb_scan, include_stop, 22),
-};
-const struct proto_message pb_scan = MESSAGE(pb_scan, scan_fields, "Scan");
+	FIELD(pb_scan, include_stop, 22));
 
-static const struct proto_field scan_request_fields[] = {
+MESSAGE(pb_scan_request, "ScanRequest",
 	FIELD(pb_scan_request, region, 1, .of = &pb_region),
 	FIELD(pb_scan_request, scan, 2, .of = &pb_scan),
-	FIELD(pb_scan_request, scanner, 3),
-	FIELD(pb_scan_request, rows, 4),
+	FIELD(pb_scan_request, scanner, 3), FIELD(pb_scan_request, rows, 4),
 	FIELD(pb_scan_request, close, 5),
 	FIELD(pb_scan_request, sequence, 6, .absent = -1),
 	FIELD(pb_scan_request, takes_partials, 7),
 	FIELD(pb_scan_request, takes_heartbeats, 8),
-	FIELD(pb_scan_request, limit_rows, 11),
-};
-const struct proto_message pb_scan_request =
-	MESSAGE(pb_scan_request, scan_request_fields, "ScanRequest");
+	FIELD(pb_scan_request, limit_rows, 11));
 
-static const struct proto_field scan_response_fields[] = {
+MESSAGE(pb_scan_response, "ScanResponse",
 	FIELD(pb_scan_response, cells_per_result, 1, .item = PROTO_U32),
 	FIELD(pb_scan_response, scanner, 2),
 	FIELD(pb_scan_response, more, 3, .absent = 1),
 	FIELD(pb_scan_response, lease_ms, 4),
 	FIELD(pb_scan_response, partial, 7, .item = PROTO_BOOL),
 	FIELD(pb_scan_response, more_in_region, 8, .absent = 1),
-	FIELD(pb_scan_response, heartbeat, 9),
-};
-const struct proto_message pb_scan_response =
-	MESSAGE(pb_scan_response, scan_response_fields, "ScanResponse");
+	FIELD(pb_scan_response, heartbeat, 9));
 
-static const struct proto_field mutation_fields[] = {
-	FIELD(pb_mutation, row, 1),
+MESSAGE(pb_mutation, "MutationProto", FIELD(pb_mutation, row, 1),
 	FIELD(pb_mutation, type, 2, .required = true),
 	FIELD(pb_mutation, ts, 4, .absent = -1),
-	FIELD(pb_mutation, attributes, 5, .item = PROTO_INSIDE,
-	      .of = &pb_attribute),
+	FIELD(pb_mutation, attributes, 5, ITEMS(pb_attribute)),
 	FIELD(pb_mutation, durability, 6),
 	FIELD(pb_mutation, range, 7, .of = &pb_time_range),
-	FIELD(pb_mutation, cells, 8),
-	FIELD(pb_mutation, nonce, 9),
-};
-const struct proto_message pb_mutation =
-	MESSAGE(pb_mutation, mutation_fields, "MutationProto");
+	FIELD(pb_mutation, cells, 8), FIELD(pb_mutation, nonce, 9));
 
-static const struct proto_field mutate_request_fields[] = {
+MESSAGE(pb_mutate_request, "MutateRequest",
 	FIELD(pb_mutate_request, region, 1, .required = true, .of = &pb_region),
 	FIELD(pb_mutate_request, mutation, 2, .required = true,
 	      .of = &pb_mutation),
-	FIELD(pb_mutate_request, nonce_group, 4),
-};
-const struct proto_message pb_mutate_request =
-	MESSAGE(pb_mutate_request, mutate_request_fields, "MutateRequest");
+	FIELD(pb_mutate_request, nonce_group, 4));
 
-static const struct proto_field mutate_response_fields[] = {
+MESSAGE(pb_mutate_response, "MutateResponse",
 	FIELD(pb_mutate_response, result, 1, .of = &pb_result),
-	FIELD(pb_mutate_response, processed, 2),
-};
-const struct proto_message pb_mutate_response =
-	MESSAGE(pb_mutate_response, mutate_response_fields, "MutateResponse");
+	FIELD(pb_mutate_response, processed, 2));
 
-static const struct proto_field comparator_fields[] = {
+MESSAGE(pb_comparator, "Comparator",
 	FIELD(pb_comparator, class, 1, .required = true),
-	FIELD(pb_comparator, body, 2),
-};
-const struct proto_message pb_comparator =
-	MESSAGE(pb_comparator, comparator_fields, "Comparator");
+	FIELD(pb_comparator, body, 2));
 
-static const struct proto_field condition_fields[] = {
+MESSAGE(pb_condition, "Condition",
 	FIELD(pb_condition, row, 1, .required = true),
-	FIELD(pb_condition, family, 2),
-	FIELD(pb_condition, qualifier, 3),
+	FIELD(pb_condition, family, 2), FIELD(pb_condition, qualifier, 3),
 	FIELD(pb_condition, compare, 4, .required = true),
 	FIELD(pb_condition, comparator, 5, .of = &pb_comparator),
 	FIELD(pb_condition, range, 6, .of = &pb_time_range),
-	FIELD(pb_condition, filter, 7),
-};
-const struct proto_message pb_condition =
-	MESSAGE(pb_condition, condition_fields, "Condition");
+	FIELD(pb_condition, filter, 7));
 
-static const struct proto_field action_fields[] = {
-	FIELD(pb_action, index, 1, .required = true),
-	FIELD(pb_action, mutation, 2, .of = &pb_mutation),
-};
-const struct proto_message pb_action =
-	MESSAGE(pb_action, action_fields, "Action");
+MESSAGE(pb_action, "Action", FIELD(pb_action, index, 1, .required = true),
+	FIELD(pb_action, mutation, 2, .of = &pb_mutation));
 
-static const struct proto_field region_action_fields[] = {
+MESSAGE(pb_region_action, "RegionAction",
 	FIELD(pb_region_action, region, 1, .required = true, .of = &pb_region),
 	FIELD(pb_region_action, atomic, 2),
-	FIELD(pb_region_action, actions, 3, .item = PROTO_INSIDE,
-	      .of = &pb_action),
-	FIELD(pb_region_action, condition, 4, .of = &pb_condition),
-};
-const struct proto_message pb_region_action =
-	MESSAGE(pb_region_action, region_action_fields, "RegionAction");
+	FIELD(pb_region_action, actions, 3, ITEMS(pb_action)),
+	FIELD(pb_region_action, condition, 4, .of = &pb_condition));
 
-static const struct proto_field multi_request_fields[] = {
-	FIELD(pb_multi_request, regions, 1, .item = PROTO_INSIDE,
-	      .of = &pb_region_action),
-	FIELD(pb_multi_request, nonce_group, 2),
-};
-const struct proto_message pb_multi_request =
-	MESSAGE(pb_multi_request, multi_request_fields, "MultiRequest");
+MESSAGE(pb_multi_request, "MultiRequest",
+	FIELD(pb_multi_request, regions, 1, ITEMS(pb_region_action)),
+	FIELD(pb_multi_request, nonce_group, 2));
 
-static const struct proto_field fault_fields[] = {
-	FIELD(pb_fault, class, 1, .required = true),
-	FIELD(pb_fault, trace, 2),
-};
-const struct proto_message pb_fault =
-	MESSAGE(pb_fault, fault_fields, "NameBytesPair");
+MESSAGE(pb_fault, "NameBytesPair", FIELD(pb_fault, class, 1, .required = true),
+	FIELD(pb_fault, trace, 2));
 
-static const struct proto_field action_result_fields[] = {
+MESSAGE(pb_action_result, "ResultOrException",
 	FIELD(pb_action_result, index, 1),
 	FIELD(pb_action_result, result, 2, .of = &pb_result),
-	FIELD(pb_action_result, fault, 3, .of = &pb_fault),
-};
-const struct proto_message pb_action_result =
-	MESSAGE(pb_action_result, action_result_fields, "ResultOrException");
+	FIELD(pb_action_result, fault, 3, .of = &pb_fault));
 
-static const struct proto_field region_result_fields[] = {
-	FIELD(pb_region_result, results, 1, .item = PROTO_INSIDE,
-	      .of = &pb_action_result),
+MESSAGE(pb_region_result, "RegionActionResult",
+	FIELD(pb_region_result, results, 1, ITEMS(pb_action_result)),
 	FIELD(pb_region_result, fault, 2, .of = &pb_fault),
-	FIELD(pb_region_result, processed, 3),
-};
-const struct proto_message pb_region_result =
-	MESSAGE(pb_region_result, region_result_fields, "RegionActionResult");
+	FIELD(pb_region_result, processed, 3));
 
-static const struct proto_field multi_response_fields[] = {
-	FIELD(pb_multi_response, regions, 1, .item = PROTO_INSIDE,
-	      .of = &pb_region_result),
-	FIELD(pb_multi_response, processed, 2),
-};
-const struct proto_message pb_multi_response =
-	MESSAGE(pb_multi_response, multi_response_fields, "MultiResponse");
+MESSAGE(pb_multi_response, "MultiResponse",
+	FIELD(pb_multi_response, regions, 1, ITEMS(pb_region_result)),
+	FIELD(pb_multi_response, processed, 2));
 
 struct pb_value {
 	bool here;
 	struct bytes value;
 };
 
-static const struct proto_field value_fields[] = {
-	FIELD(pb_value, value, 1),
-};
-static const struct proto_message pb_value =
-	MESSAGE(pb_value, value_fields, "ByteArrayComparable");
+static MESSAGE(pb_value, "ByteArrayComparable", FIELD(pb_value, value, 1));
 
 int binary_comparator(struct bytes value, struct buf *out)
 {

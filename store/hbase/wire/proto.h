@@ -7,11 +7,11 @@
  * this program uses, and a struct proto_message says which number stands
  * where in it:
  *
- *	struct pb_server {		static const struct proto_field f[] = {
+ *	struct pb_server {		MESSAGE(pb_server, "ServerName",
  *		bool here;			FIELD(pb_server, host, 1,
- *		struct bytes host;			.required = true),
- *		uint32_t port;			FIELD(pb_server, port, 2),
- *	};				};
+ *		struct bytes host;		      .required = true),
+ *		uint32_t port;			FIELD(pb_server, port, 2));
+ *	};
  *
  * Writing and reading walk the same table. A field that was not sent has the
  * value `absent` of its row (0 in most), bytes are {NULL, 0}, and a message
@@ -82,12 +82,16 @@ struct proto_list {
 		.type = PROTO_TYPE_OF(((struct tag *)0)->member), \
 		.at = offsetof(struct tag, member), __VA_ARGS__   \
 	}
-/* What struct @tag is described by: the table @rows, of at most 64 rows. */
-#define MESSAGE(tag, rows, text)                           \
-	{                                                  \
-		.name = text, .fields = rows,              \
-		.nfields = sizeof(rows) / sizeof(*(rows)), \
-		.size = sizeof(struct tag),                \
+/* The same of a list of what the message @tag describes. */
+#define ITEMS(tag) .item = PROTO_INSIDE, .of = &(tag)
+/* Defines @tag, which describes struct @tag: its rows, at most 64. */
+#define MESSAGE(tag, text, ...)                                                \
+	const struct proto_message tag = {                                     \
+		.name = text,                                                  \
+		.fields = (const struct proto_field[]){__VA_ARGS__},           \
+		.nfields = sizeof((const struct proto_field[]){__VA_ARGS__}) / \
+			   sizeof(struct proto_field),                         \
+		.size = sizeof(struct tag),                                    \
 	}
 
 /* The longest varint. */
