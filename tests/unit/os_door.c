@@ -5,7 +5,6 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -56,11 +55,15 @@ static bool trips(const char *name)
 	return true;
 }
 
+/* What is called in place of @name, which is __real_name. */
+#define WRAP(type, name, params)   \
+	type __real_##name params; \
+	type __wrap_##name params; \
+	type __wrap_##name params
+
 /* A call that only may fail. */
 #define DOOR(type, name, params, args, bad)                       \
-	type __real_##name params;                                \
-	type __wrap_##name params;                                \
-	type __wrap_##name params                                 \
+	WRAP(type, name, params)                                  \
 	{                                                         \
 		return trips(#name) ? (bad) : __real_##name args; \
 	}
@@ -80,9 +83,7 @@ DOOR(int, ftruncate64, (int fd, off_t size), (fd, size), -1)
 DOOR(void *, calloc, (size_t n, size_t size), (n, size), NULL)
 DOOR(char *, strdup, (const char *s), (s), NULL)
 
-int __real_mkdir(const char *path, mode_t mode);
-int __wrap_mkdir(const char *path, mode_t mode);
-int __wrap_mkdir(const char *path, mode_t mode)
+WRAP(int, mkdir, (const char *path, mode_t mode))
 {
 	if (trips("mkdir"))
 		return -1;
@@ -90,9 +91,7 @@ int __wrap_mkdir(const char *path, mode_t mode)
 	return k.pretend ? 0 : __real_mkdir(path, mode);
 }
 
-int __real_mkdirat(int fd, const char *name, mode_t mode);
-int __wrap_mkdirat(int fd, const char *name, mode_t mode);
-int __wrap_mkdirat(int fd, const char *name, mode_t mode)
+WRAP(int, mkdirat, (int fd, const char *name, mode_t mode))
 {
 	if (trips("mkdirat"))
 		return -1;
@@ -100,18 +99,14 @@ int __wrap_mkdirat(int fd, const char *name, mode_t mode)
 	return __real_mkdirat(fd, name, mode);
 }
 
-int __real_chmod(const char *path, mode_t mode);
-int __wrap_chmod(const char *path, mode_t mode);
-int __wrap_chmod(const char *path, mode_t mode)
+WRAP(int, chmod, (const char *path, mode_t mode))
 {
 	if (trips("chmod"))
 		return -1;
 	return k.pretend ? 0 : __real_chmod(path, mode);
 }
 
-int __real_open64(const char *path, int flags);
-int __wrap_open64(const char *path, int flags);
-int __wrap_open64(const char *path, int flags)
+WRAP(int, open64, (const char *path, int flags))
 {
 	if (trips("open64"))
 		return -1;
@@ -124,9 +119,7 @@ int __wrap_open64(const char *path, int flags)
 	return __real_open64("/", flags);
 }
 
-int __real_openat64(int fd, const char *name, int flags, mode_t mode);
-int __wrap_openat64(int fd, const char *name, int flags, mode_t mode);
-int __wrap_openat64(int fd, const char *name, int flags, mode_t mode)
+WRAP(int, openat64, (int fd, const char *name, int flags, mode_t mode))
 {
 	int made;
 
@@ -147,9 +140,7 @@ int __wrap_openat64(int fd, const char *name, int flags, mode_t mode)
 	return -1;
 }
 
-int __real_fstat64(int fd, struct stat *st);
-int __wrap_fstat64(int fd, struct stat *st);
-int __wrap_fstat64(int fd, struct stat *st)
+WRAP(int, fstat64, (int fd, struct stat *st))
 {
 	if (trips("fstat64"))
 		return -1;
@@ -159,9 +150,7 @@ int __wrap_fstat64(int fd, struct stat *st)
 	return 0;
 }
 
-int __real_fsync(int fd);
-int __wrap_fsync(int fd);
-int __wrap_fsync(int fd)
+WRAP(int, fsync, (int fd))
 {
 	struct stat st;
 
@@ -172,17 +161,13 @@ int __wrap_fsync(int fd)
 	return __real_fsync(fd);
 }
 
-ssize_t __real_getrandom(void *p, size_t n, unsigned flags);
-ssize_t __wrap_getrandom(void *p, size_t n, unsigned flags);
-ssize_t __wrap_getrandom(void *p, size_t n, unsigned flags)
+WRAP(ssize_t, getrandom, (void *p, size_t n, unsigned flags))
 {
 	assert_int_equal(flags, 0);
 	return trips("getrandom") ? -1 : __real_getrandom(p, n, flags);
 }
 
-int __real_posix_memalign(void **p, size_t align, size_t n);
-int __wrap_posix_memalign(void **p, size_t align, size_t n);
-int __wrap_posix_memalign(void **p, size_t align, size_t n)
+WRAP(int, posix_memalign, (void **p, size_t align, size_t n))
 {
 	int r = trips("posix_memalign") ? ENOMEM
 					: __real_posix_memalign(p, align, n);
@@ -192,9 +177,7 @@ int __wrap_posix_memalign(void **p, size_t align, size_t n)
 	return r;
 }
 
-int __real_fallocate64(int fd, int mode, off_t off, off_t len);
-int __wrap_fallocate64(int fd, int mode, off_t off, off_t len);
-int __wrap_fallocate64(int fd, int mode, off_t off, off_t len)
+WRAP(int, fallocate64, (int fd, int mode, off_t off, off_t len))
 {
 	if (trips("fallocate64"))
 		return -1;
@@ -202,9 +185,8 @@ int __wrap_fallocate64(int fd, int mode, off_t off, off_t len)
 	return k.no_fallocate ? -1 : __real_fallocate64(fd, mode, off, len);
 }
 
-void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off);
-void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off);
-void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
+WRAP(void *, mmap64,
+     (void *at, size_t n, int prot, int flags, int fd, off_t off))
 {
 	if (trips("mmap64"))
 		return MAP_FAILED;
@@ -214,24 +196,20 @@ void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, off_t off)
 	return __real_mmap64(at, n, prot, flags, fd, off);
 }
 
-int __real_munmap(void *p, size_t n);
-int __wrap_munmap(void *p, size_t n);
-int __wrap_munmap(void *p, size_t n)
+WRAP(int, munmap, (void *p, size_t n))
 {
 	k.unmap_len = n;
 	return __real_munmap(p, n);
 }
 
-int __wrap_madvise(void *p, size_t n, int advice);
-int __wrap_madvise(void *p, size_t n, int advice)
+WRAP(int, madvise, (void *p, size_t n, int advice))
 {
 	k.advice = advice;
 	k.advised++;
 	return 0;
 }
 
-int __wrap_posix_fadvise64(int fd, off_t off, off_t n, int advice);
-int __wrap_posix_fadvise64(int fd, off_t off, off_t n, int advice)
+WRAP(int, posix_fadvise64, (int fd, off_t off, off_t n, int advice))
 {
 	/* All of it, as long as it becomes. */
 	assert_int_equal(off, 0);
@@ -257,9 +235,7 @@ static ssize_t noted(size_t n, off_t off)
 	return (ssize_t)n;
 }
 
-ssize_t __real_pread64(int fd, void *buf, size_t n, off_t off);
-ssize_t __wrap_pread64(int fd, void *buf, size_t n, off_t off);
-ssize_t __wrap_pread64(int fd, void *buf, size_t n, off_t off)
+WRAP(ssize_t, pread64, (int fd, void *buf, size_t n, off_t off))
 {
 	if (trips("pread64") || refused(fd))
 		return -1;
@@ -267,12 +243,8 @@ ssize_t __wrap_pread64(int fd, void *buf, size_t n, off_t off)
 	return k.no_transfer ? (ssize_t)n : __real_pread64(fd, buf, n, off);
 }
 
-ssize_t __real_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
-			   int how);
-ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
-			   int how);
-ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
-			   int how)
+WRAP(ssize_t, pwritev64v2,
+     (int fd, const struct iovec *v, int n, off_t off, int how))
 {
 	if (trips("pwritev64v2") || refused(fd))
 		return -1;
@@ -285,17 +257,14 @@ ssize_t __wrap_pwritev64v2(int fd, const struct iovec *v, int n, off_t off,
 			     : __real_pwritev64v2(fd, v, n, off, how);
 }
 
-int __wrap_sync_file_range(int fd, off_t off, off_t n, unsigned flags);
-int __wrap_sync_file_range(int fd, off_t off, off_t n, unsigned flags)
+WRAP(int, sync_file_range, (int fd, off_t off, off_t n, unsigned flags))
 {
 	k.sync_flags = (int)flags;
 	noted((size_t)n, off);
 	return 0;
 }
 
-int __real_close(int fd);
-int __wrap_close(int fd);
-int __wrap_close(int fd)
+WRAP(int, close, (int fd))
 {
 	int r = __real_close(fd);
 
@@ -303,16 +272,12 @@ int __wrap_close(int fd)
 	return k.name && !strcmp(k.name, "close") && trips("close") ? -1 : r;
 }
 
-uid_t __real_geteuid(void);
-uid_t __wrap_geteuid(void);
-uid_t __wrap_geteuid(void)
+WRAP(uid_t, geteuid, (void))
 {
 	return k.euid;
 }
 
-int __real_clock_gettime(clockid_t id, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
+WRAP(int, clock_gettime, (clockid_t id, struct timespec *ts))
 {
 	if (!k.now.tv_sec)
 		return __real_clock_gettime(id, ts);
@@ -320,8 +285,7 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
-int __wrap_nanosleep(const struct timespec *ts, struct timespec *left);
-int __wrap_nanosleep(const struct timespec *ts, struct timespec *left)
+WRAP(int, nanosleep, (const struct timespec *ts, struct timespec *left))
 {
 	k.slept = *ts;
 	return 0;
