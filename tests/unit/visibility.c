@@ -16,13 +16,44 @@
 #define DFAM CELL_DELETE_FAMILY
 #define DFVER CELL_DELETE_FAMILY_VERSION
 
-#define CELLS(...)            \
-	(struct array_cell[]) \
-	{                     \
-		__VA_ARGS__   \
+static const char *const kinds[] = {
+	[PUT] = "", [DEL] = "d", [DCOL] = "dc", [DFAM] = "df", [DFVER] = "dfv"};
+
+#define CELLS_MAX 16
+
+/*
+ * The cells of a row that @text says: "q:70s5 q:60dcs4 q:50s3t9", each
+ * with its kind, its sequence and a ttl of its own.
+ */
+static size_t cells_of(const char *text, struct array_cell *cells)
+{
+	static char names[CELLS_MAX][2];
+	size_t n = 0;
+
+	for (; *text; n++) {
+		struct array_cell *c = &cells[n];
+		char *end;
+		size_t len;
+
+		assert_true(n < CELLS_MAX);
+		*c = (struct array_cell){.row = "r", .qualifier = names[n]};
+		text += *text == ' ';
+		names[n][0] = '\0';
+		if (*text != ':')
+			names[n][0] = *text++;
+		c->ts = strtoll(text + 1, &end, 10);
+		len = strcspn(end, "s");
+		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+			if (kinds[k] && strlen(kinds[k]) == len &&
+			    !strncmp(kinds[k], end, len))
+				c->kind = (uint8_t)k;
+		c->seq = strtoull(end + len + 1, &end, 10);
+		if (*end == 't')
+			c->ttl_ms = strtoull(end + 1, &end, 10);
+		text = end;
 	}
-#define COUNT(...) \
-	(sizeof((struct array_cell[]){__VA_ARGS__}) / sizeof(struct array_cell))
+	return n;
+}
 
 static struct family_attrs attrs(uint32_t versions)
 {
@@ -44,19 +75,14 @@ static struct visible_spec all_of(const struct family_attrs *a)
 
 static size_t note(char *text, size_t n, const struct entry *e)
 {
-	static const char *const kinds[] = {
-		[PUT] = "",    [DEL] = "d",	[DCOL] = "dc",
-		[DFAM] = "df", [DFVER] = "dfv",
-	};
-
 	return (size_t)sprintf(text + n, "%s%.*s:%d%s", n ? " " : "",
 			       (int)e->qualifier.len, e->qualifier.data,
 			       (int)e->ts, kinds[e->kind]);
 }
 
 /* What is seen of the cells, which the call sorts: "q:70 q:60". */
-static const char *seen(const struct visible_spec *s, struct array_cell *cells,
-			size_t n)
+static const char *seen_of(const struct visible_spec *s,
+			   struct array_cell *cells, size_t n)
 {
 	static char text[4096];
 	struct array_cursor c;
@@ -77,19 +103,26 @@ static const char *seen(const struct visible_spec *s, struct array_cell *cells,
 	visible_free(v);
 	return text;
 }
-#define SEEN(s, ...) seen(s, CELLS(__VA_ARGS__), COUNT(__VA_ARGS__))
+
+static const char *seen(const struct visible_spec *s, const char *text)
+{
+	struct array_cell cells[CELLS_MAX];
+
+	return seen_of(s, cells, cells_of(text, cells));
+}
 
 /* What a merge of the cells writes: "q:70s5 q:60s0". */
-static const char *kept(const struct retain_spec *s, bool whole,
-			struct array_cell *cells, size_t n)
+static const char *kept(const struct retain_spec *s, bool whole, const char *of)
 {
 	static char text[4096];
+	struct array_cell cells[CELLS_MAX];
 	struct array_cursor c;
 	struct retain *retain;
 	struct entry e;
-	size_t len = 0;
+	size_t len = 0, n;
 	int r;
 
+	n = cells_of(of, cells);
 	array_sort(cells, n);
 	array_cursor(&c, cells, n);
 	text[0] = '\0';
@@ -105,8 +138,6 @@ static const char *kept(const struct retain_spec *s, bool whole,
 	retain_free(retain);
 	return text;
 }
-#define KEPT(s, whole, ...) \
-	kept(s, whole, CELLS(__VA_ARGS__), COUNT(__VA_ARGS__))
 
 /*
  *	90 ────────────────P─	seen
@@ -118,10 +149,8 @@ static void a_marker_hides_only_what_was_written_before_it(void **state)
 	struct family_attrs a = attrs(3);
 	struct visible_spec s = all_of(&a);
 
-	assert_string_equal(
-		SEEN(&s, {"r", "q", 90, PUT, 9}, {"r", "q", 70, DCOL, 6},
-		     {"r", "q", 70, PUT, 5}, {"r", "q", 60, PUT, 7}),
-		"q:90 q:60");
+	assert_string_equal(seen(&s, "q:90s9 q:70dcs6 q:70s5 q:60s7"),
+			    "q:90 q:60");
 }
 
 /*
@@ -134,10 +163,7 @@ static void a_delete_does_not_bring_back_what_was_pushed_out(void **state)
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
 
-	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 4},
-				 {"r", "q", 50, PUT, 3}, {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 1}),
-			    "q:40");
+	assert_string_equal(seen(&s, "q:50ds4 q:50s3 q:40s2 q:30s1"), "q:40");
 }
 
 /*
@@ -150,9 +176,7 @@ static void a_version_that_is_gone_leaves_room(void **state)
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
 
-	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 2},
-				 {"r", "q", 50, PUT, 1}, {"r", "q", 40, PUT, 3},
-				 {"r", "q", 30, PUT, 4}),
+	assert_string_equal(seen(&s, "q:50ds2 q:50s1 q:40s3 q:30s4"),
 			    "q:40 q:30");
 }
 
@@ -167,10 +191,7 @@ static void what_was_pushed_out_pushes_out_nothing(void **state)
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
 
-	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 4},
-				 {"r", "q", 50, PUT, 1}, {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 3},
-				 {"r", "q", 20, PUT, 5}),
+	assert_string_equal(seen(&s, "q:50ds4 q:50s1 q:40s2 q:30s3 q:20s5"),
 			    "q:40 q:20");
 }
 
@@ -179,9 +200,7 @@ static void the_later_put_of_a_timestamp_replaces_the_earlier(void **state)
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
 
-	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 1},
-				 {"r", "q", 50, PUT, 2}, {"r", "q", 50, PUT, 4},
-				 {"r", "q", 40, PUT, 3}),
+	assert_string_equal(seen(&s, "q:50s1 q:50s2 q:50s4 q:40s3"),
 			    "q:50 q:40");
 }
 
@@ -190,11 +209,8 @@ static void family_markers_speak_for_every_column(void **state)
 	struct family_attrs a = attrs(3);
 	struct visible_spec s = all_of(&a);
 
-	assert_string_equal(SEEN(&s, {"r", "", 60, DFAM, 5},
-				 {"r", "", 80, DFVER, 6}, {"r", "", 50, PUT, 1},
-				 {"r", "a", 80, PUT, 2}, {"r", "a", 70, PUT, 3},
-				 {"r", "a", 60, PUT, 4}, {"r", "b", 60, PUT, 7},
-				 {"r", "b", 80, PUT, 8}),
+	assert_string_equal(seen(&s, ":60dfs5 :80dfvs6 :50s1 a:80s2 a:70s3 "
+				     "a:60s4 b:60s7 b:80s8"),
 			    "a:70 b:80 b:60");
 }
 
@@ -204,16 +220,10 @@ static void a_range_of_time_does_not_show_what_was_pushed_out(void **state)
 	struct visible_spec s = all_of(&a);
 
 	s.ts_max = 40;
-	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 3},
-				 {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 1}),
-			    "");
+	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "");
 	s.ts_min = 40;
 	s.ts_max = 50;
-	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 3},
-				 {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 1}),
-			    "q:40");
+	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "q:40");
 }
 
 static void expired_is_strictly_older_than_ttl(void **state)
@@ -222,10 +232,7 @@ static void expired_is_strictly_older_than_ttl(void **state)
 	struct visible_spec s = all_of(&a);
 
 	a.ttl_ms = 100;
-	assert_string_equal(SEEN(&s, {"r", "q", 900, PUT, 3},
-				 {"r", "q", 899, PUT, 2},
-				 {"r", "z", 899, PUT, 1}),
-			    "q:900");
+	assert_string_equal(seen(&s, "q:900s3 q:899s2 z:899s1"), "q:900");
 }
 
 static void min_versions_are_seen_though_expired(void **state)
@@ -235,10 +242,7 @@ static void min_versions_are_seen_though_expired(void **state)
 
 	a.ttl_ms = 100;
 	a.min_versions = 2;
-	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 4},
-				 {"r", "q", 80, PUT, 3},
-				 {"r", "q", 70, PUT, 2}),
-			    "q:950 q:80");
+	assert_string_equal(seen(&s, "q:950s4 q:80s3 q:70s2"), "q:950 q:80");
 }
 
 /*
@@ -250,18 +254,11 @@ static void a_loan_pushes_out_nothing_for_good(void **state)
 	struct family_attrs a = attrs(1);
 	struct visible_spec s = all_of(&a);
 
-	assert_string_equal(
-		SEEN(&s, {"r", "q", 50, PUT, 2, 5000}, {"r", "q", 40, PUT, 1}),
-		"q:50");
-	assert_string_equal(
-		SEEN(&s, {"r", "q", 50, PUT, 2, 5}, {"r", "q", 40, PUT, 1}),
-		"q:40");
-	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 3},
-				 {"r", "q", 50, PUT, 2, 5000},
-				 {"r", "q", 40, PUT, 1}),
-			    "q:40");
-	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 1, 50}), "q:950");
-	assert_string_equal(SEEN(&s, {"r", "q", 950, PUT, 1, 49}), "");
+	assert_string_equal(seen(&s, "q:50s2t5000 q:40s1"), "q:50");
+	assert_string_equal(seen(&s, "q:50s2t5 q:40s1"), "q:40");
+	assert_string_equal(seen(&s, "q:50ds3 q:50s2t5000 q:40s1"), "q:40");
+	assert_string_equal(seen(&s, "q:950s1t50"), "q:950");
+	assert_string_equal(seen(&s, "q:950s1t49"), "");
 }
 
 static void in_the_classic_order_markers_hide_later_puts_too(void **state)
@@ -270,21 +267,13 @@ static void in_the_classic_order_markers_hide_later_puts_too(void **state)
 	struct visible_spec s = all_of(&a);
 
 	a.new_version_behavior = false;
-	assert_string_equal(SEEN(&s, {"r", "q", 70, DCOL, 1},
-				 {"r", "q", 90, PUT, 2}, {"r", "q", 70, PUT, 3},
-				 {"r", "q", 60, PUT, 4}),
-			    "q:90");
+	assert_string_equal(seen(&s, "q:70dcs1 q:90s2 q:70s3 q:60s4"), "q:90");
 	/* Deleting the newest uncovers one over the limit. */
-	assert_string_equal(SEEN(&s, {"r", "q", 50, DEL, 4},
-				 {"r", "q", 50, PUT, 3}, {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 1}),
+	assert_string_equal(seen(&s, "q:50ds4 q:50s3 q:40s2 q:30s1"),
 			    "q:40 q:30");
 	/* Versions are counted within the range. */
 	s.ts_max = 40;
-	assert_string_equal(SEEN(&s, {"r", "q", 50, PUT, 3},
-				 {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 1}),
-			    "q:30");
+	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "q:30");
 }
 
 static void with_keep_deleted_a_range_looks_behind_a_marker(void **state)
@@ -296,13 +285,9 @@ static void with_keep_deleted_a_range_looks_behind_a_marker(void **state)
 	for (int nvb = 0; nvb < 2; nvb++) {
 		a.new_version_behavior = nvb;
 		s.ts_max = 70;
-		assert_string_equal(SEEN(&s, {"r", "q", 70, DCOL, 2},
-					 {"r", "q", 60, PUT, 1}),
-				    "q:60");
+		assert_string_equal(seen(&s, "q:70dcs2 q:60s1"), "q:60");
 		s.ts_max = 71;
-		assert_string_equal(SEEN(&s, {"r", "q", 70, DCOL, 2},
-					 {"r", "q", 60, PUT, 1}),
-				    "");
+		assert_string_equal(seen(&s, "q:70dcs2 q:60s1"), "");
 	}
 }
 
@@ -385,13 +370,13 @@ static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
 		s.versions = limits[c / 2 % 3];
 		s.ts_max = c / 6 ? 150 : INT64_MAX;
 		s.guide = NULL;
-		expected = strdup(seen(&s, cells, n));
+		expected = strdup(seen_of(&s, cells, n));
 		s.guide = &t.base;
 		for (unsigned k = 0; k < 8; k++) {
 			calls = 0;
 			left = k;
 			t.base.patience = 2 + k % 3;
-			assert_string_equal(seen(&s, cells, n), expected);
+			assert_string_equal(seen_of(&s, cells, n), expected);
 			/* It knows nothing of the classic order. */
 			assert_int_equal(calls > 0, a.new_version_behavior);
 		}
@@ -422,12 +407,12 @@ static void a_guide_changes_no_answer_of_what_expires(void **state)
 			a.ttl_ms = ttl;
 			a.min_versions = least[i];
 			s.guide = NULL;
-			expected = strdup(seen(&s, cells, n));
+			expected = strdup(seen_of(&s, cells, n));
 			s.guide = &t.base;
 			/* Of more patience than is asked for at once, too. */
 			for (unsigned k = 2; k < 100; k += 32) {
 				t.base.patience = k;
-				assert_string_equal(seen(&s, cells, n),
+				assert_string_equal(seen_of(&s, cells, n),
 						    expected);
 			}
 			free(expected);
@@ -460,9 +445,9 @@ static void a_guide_is_asked_until_all_are_shown(void **state)
 			cells[n++] = (struct array_cell){"r", "q", ts, DEL,
 							 1000 + ts};
 	}
-	expected = strdup(seen(&s, cells, n));
+	expected = strdup(seen_of(&s, cells, n));
 	s.guide = &t.base;
-	assert_string_equal(seen(&s, cells, n), expected);
+	assert_string_equal(seen_of(&s, cells, n), expected);
 	assert_true(calls > 3);
 	free(expected);
 }
@@ -476,27 +461,26 @@ static void no_difference_of_times_is_too_large(void **state)
 		.attrs = &a, .now_ms = 1000, .put_ts_min = INT64_MIN};
 
 	s.ts_min = INT64_MIN;
-	assert_string_equal(SEEN(&s, {"r", "q", INT64_MIN, PUT, 1, 5}), "q:0");
-	assert_string_equal(SEEN(&s, {"r", "q", 990, PUT, 1, 5}), "");
-	assert_string_equal(
-		KEPT(&merge, true, {"r", "q", INT64_MIN, PUT, 1, 5}), "q:0s1");
-	assert_string_equal(KEPT(&merge, true, {"r", "q", 990, PUT, 1, 5}), "");
+	assert_string_equal(seen(&s, "q:-9223372036854775808s1t5"), "q:0");
+	assert_string_equal(seen(&s, "q:990s1t5"), "");
+	assert_string_equal(kept(&merge, true, "q:-9223372036854775808s1t5"),
+			    "q:0s1");
+	assert_string_equal(kept(&merge, true, "q:990s1t5"), "");
 	/* Nor what is of the future. */
-	assert_string_equal(SEEN(&s, {"r", "q", 2000, PUT, 1, 5}), "q:2000");
-	assert_string_equal(KEPT(&merge, true, {"r", "q", 2000, PUT, 1, 5}),
-			    "q:2000s1");
+	assert_string_equal(seen(&s, "q:2000s1t5"), "q:2000");
+	assert_string_equal(kept(&merge, true, "q:2000s1t5"), "q:2000s1");
 	/* The ttls of families. */
 	a.ttl_ms = (uint64_t)INT64_MAX + 5;
 	assert_true(visible_expired_before(&a, 1000) == INT64_MIN);
 	assert_true(visible_expired_before(&a, -10) == INT64_MIN);
-	assert_string_equal(SEEN(&s, {"r", "q", 5, PUT, 1}), "q:5");
-	assert_string_equal(KEPT(&merge, true, {"r", "q", 5, PUT, 1}), "q:5s0");
+	assert_string_equal(seen(&s, "q:5s1"), "q:5");
+	assert_string_equal(kept(&merge, true, "q:5s1"), "q:5s0");
 	a.ttl_ms = 100;
 	assert_true(visible_expired_before(&a, INT64_MIN + 99) == INT64_MIN);
 	assert_true(visible_expired_before(&a, INT64_MIN + 101) ==
 		    INT64_MIN + 1);
 	merge.now_ms = INT64_MIN + 99;
-	assert_string_equal(KEPT(&merge, true, {"r", "q", 5, PUT, 1}), "q:5s0");
+	assert_string_equal(kept(&merge, true, "q:5s1"), "q:5s0");
 }
 
 /* It stands behind what the scan before it has shown. */
@@ -539,25 +523,19 @@ static void raw_shows_all_but_duplicates(void **state)
 	a.ttl_ms = 1;
 	s.raw = true;
 	assert_string_equal(
-		SEEN(&s, {"r", "", 80, DFAM, 9}, {"r", "q", 70, DCOL, 3},
-		     {"r", "q", 70, DCOL, 2}, {"r", "q", 70, PUT, 5},
-		     {"r", "q", 70, PUT, 1}, {"r", "q", 60, DEL, 6},
-		     {"r", "q", 50, PUT, 7}),
+		seen(&s,
+		     ":80dfs9 q:70dcs3 q:70dcs2 q:70s5 q:70s1 q:60ds6 q:50s7"),
 		":80df q:70dc q:70 q:60d q:50");
 	s.versions = 1;
-	assert_string_equal(SEEN(&s, {"r", "q", 70, PUT, 5},
-				 {"r", "q", 70, PUT, 1}, {"r", "q", 60, DEL, 6},
-				 {"r", "q", 50, PUT, 7}, {"r", "q", 40, DEL, 8},
-				 {"r", "z", 40, PUT, 4}),
-			    "q:70 q:60d z:40");
+	assert_string_equal(
+		seen(&s, "q:70s5 q:70s1 q:60ds6 q:50s7 q:40ds8 z:40s4"),
+		"q:70 q:60d z:40");
 	/* But for who asks for them; a copy of one entry is none. */
 	s.versions = 0;
 	s.replaced = true;
-	assert_string_equal(SEEN(&s, {"r", "", 80, DFAM, 9},
-				 {"r", "", 80, DFAM, 8}, {"r", "q", 70, PUT, 5},
-				 {"r", "q", 70, PUT, 5}, {"r", "q", 70, PUT, 1},
-				 {"r", "q", 60, DEL, 6}),
-			    ":80df :80df q:70 q:70 q:60d");
+	assert_string_equal(
+		seen(&s, ":80dfs9 :80dfs8 q:70s5 q:70s5 q:70s1 q:60ds6"),
+		":80df :80df q:70 q:70 q:60d");
 }
 
 static void the_rest_of_many_versions_is_sought_past(void **state)
@@ -621,19 +599,13 @@ static void a_slice_lets_go_of_what_no_context_can_need(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	/* Under a wide marker, which stays. */
-	assert_string_equal(KEPT(&s, false, {"r", "q", 50, DCOL, 6},
-				 {"r", "q", 40, DEL, 4}, {"r", "q", 30, PUT, 5},
-				 {"r", "q", 20, PUT, 7}),
+	assert_string_equal(kept(&s, false, "q:50dcs6 q:40ds4 q:30s5 q:20s7"),
 			    "q:50dcs6 q:20s7");
 	/* Pushed out by two of the slice. */
-	assert_string_equal(KEPT(&s, false, {"r", "q", 50, PUT, 6},
-				 {"r", "q", 40, PUT, 4},
-				 {"r", "q", 30, PUT, 5}),
+	assert_string_equal(kept(&s, false, "q:50s6 q:40s4 q:30s5"),
 			    "q:50s6 q:40s4");
 	/* Replaced. */
-	assert_string_equal(
-		KEPT(&s, false, {"r", "q", 50, PUT, 6}, {"r", "q", 50, PUT, 4}),
-		"q:50s6");
+	assert_string_equal(kept(&s, false, "q:50s6 q:50s4"), "q:50s6");
 }
 
 /*
@@ -646,14 +618,9 @@ static void a_slice_keeps_a_put_under_a_one_version_marker(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	s.version_markers = true;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 50, DEL, 3},
-				 {"r", "q", 50, PUT, 2},
-				 {"r", "q", 40, PUT, 1}),
+	assert_string_equal(kept(&s, false, "q:50ds3 q:50s2 q:40s1"),
 			    "q:50ds3 q:50s2 q:40s1");
-	assert_string_equal(KEPT(&s, true, {"r", "q", 50, DEL, 3},
-				 {"r", "q", 50, PUT, 2},
-				 {"r", "q", 40, PUT, 1}),
-			    "q:40s0");
+	assert_string_equal(kept(&s, true, "q:50ds3 q:50s2 q:40s1"), "q:40s0");
 }
 
 /*
@@ -671,13 +638,9 @@ static void a_slice_cannot_tell_who_lived_where_versions_end(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	s.version_markers = true;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 50, PUT, 5},
-				 {"r", "q", 45, DEL, 3}, {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 4}),
+	assert_string_equal(kept(&s, false, "q:50s5 q:45ds3 q:40s2 q:30s4"),
 			    "q:50s5 q:45ds3 q:40s2 q:30s4");
-	assert_string_equal(KEPT(&s, true, {"r", "q", 50, PUT, 5},
-				 {"r", "q", 45, DEL, 3}, {"r", "q", 40, PUT, 2},
-				 {"r", "q", 30, PUT, 4}),
+	assert_string_equal(kept(&s, true, "q:50s5 q:45ds3 q:40s2 q:30s4"),
 			    "q:50s0 q:40s0");
 }
 
@@ -696,11 +659,9 @@ static void a_snapshot_keeps_what_it_sees(void **state)
 	s.version_markers = true;
 	s.snapshots = at5;
 	s.nsnapshots = 1;
-	assert_string_equal(KEPT(&s, true, {"r", "q", 50, PUT, 3},
-				 {"r", "q", 50, DCOL, 7},
-				 {"r", "q", 40, PUT, 1}, {"r", "q", 40, DEL, 2},
-				 {"r", "q", 30, PUT, 8}),
-			    "q:50dcs7 q:50s0 q:30s8");
+	assert_string_equal(
+		kept(&s, true, "q:50s3 q:50dcs7 q:40s1 q:40ds2 q:30s8"),
+		"q:50dcs7 q:50s0 q:30s8");
 }
 
 static void expired_puts_go_but_for_min_versions(void **state)
@@ -709,18 +670,12 @@ static void expired_puts_go_but_for_min_versions(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	a.ttl_ms = 100;
-	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 2},
-				 {"r", "q", 90, DEL, 4},
-				 {"r", "q", 80, PUT, 3}),
+	assert_string_equal(kept(&s, true, "q:950s2 q:90ds4 q:80s3"),
 			    "q:950s0");
 	a.min_versions = 1;
-	assert_string_equal(
-		KEPT(&s, true, {"r", "q", 950, PUT, 2}, {"r", "q", 80, PUT, 3}),
-		"q:950s0 q:80s0");
+	assert_string_equal(kept(&s, true, "q:950s2 q:80s3"), "q:950s0 q:80s0");
 	a.ttl_ms = TTL_FOREVER;
-	assert_string_equal(KEPT(&s, true, {"r", "q", 50, PUT, 2, 5},
-				 {"r", "q", 40, PUT, 3, 5000}),
-			    "q:40s3");
+	assert_string_equal(kept(&s, true, "q:50s2t5 q:40s3t5000"), "q:40s3");
 }
 
 /*
@@ -733,18 +688,16 @@ static void what_expired_in_a_slice_uncovers_nothing(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	a.ttl_ms = 100;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3}), "q:80s3");
-	assert_string_equal(KEPT(&s, true, {"r", "q", 80, PUT, 3}), "");
+	assert_string_equal(kept(&s, false, "q:80s3"), "q:80s3");
+	assert_string_equal(kept(&s, true, "q:80s3"), "");
 	s.flush = true;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3}), "q:80s3");
+	assert_string_equal(kept(&s, false, "q:80s3"), "q:80s3");
 	a.new_version_behavior = false;
 	s.trim = true;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3},
-				 {"r", "q", 75, DCOL, 4}),
+	assert_string_equal(kept(&s, false, "q:80s3 q:75dcs4"),
 			    "q:80s3 q:75dcs4");
 	s.flush = s.trim = false;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 80, PUT, 3},
-				 {"r", "q", 75, DCOL, 4}),
+	assert_string_equal(kept(&s, false, "q:80s3 q:75dcs4"),
 			    "q:80s3 q:75dcs4");
 }
 
@@ -755,9 +708,7 @@ static void the_same_entry_twice_is_one(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	s.version_markers = true;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 50, PUT, 5},
-				 {"r", "q", 50, PUT, 5},
-				 {"r", "q", 40, PUT, 4}),
+	assert_string_equal(kept(&s, false, "q:50s5 q:50s5 q:40s4"),
 			    "q:50s5 q:40s4");
 }
 
@@ -767,9 +718,7 @@ static void a_flush_writes_what_was_written(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	s.flush = true;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 50, DCOL, 6},
-				 {"r", "q", 40, PUT, 5},
-				 {"r", "q", 30, PUT, 4}),
+	assert_string_equal(kept(&s, false, "q:50dcs6 q:40s5 q:30s4"),
 			    "q:50dcs6 q:40s5 q:30s4");
 }
 
@@ -779,21 +728,15 @@ static void classic_excess_and_markers_go_in_a_major_one_only(void **state)
 	struct retain_spec s = a_merge(&a);
 
 	a.new_version_behavior = false;
-	assert_string_equal(
-		KEPT(&s, true, {"r", "q", 60, PUT, 1}, {"r", "q", 50, PUT, 3},
-		     {"r", "q", 40, DCOL, 2}, {"r", "q", 30, PUT, 4}),
-		"q:60s0 q:50s0 q:40dcs2");
+	assert_string_equal(kept(&s, true, "q:60s1 q:50s3 q:40dcs2 q:30s4"),
+			    "q:60s0 q:50s0 q:40dcs2");
 	s.major = true;
-	assert_string_equal(
-		KEPT(&s, true, {"r", "q", 60, PUT, 1}, {"r", "q", 50, PUT, 3},
-		     {"r", "q", 40, DCOL, 2}, {"r", "q", 30, PUT, 4}),
-		"q:60s0");
+	assert_string_equal(kept(&s, true, "q:60s1 q:50s3 q:40dcs2 q:30s4"),
+			    "q:60s0");
 	a.versions = 9;
 	a.min_versions = 2;
 	a.ttl_ms = 100;
-	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 1},
-				 {"r", "q", 70, PUT, 2},
-				 {"r", "q", 60, PUT, 3}),
+	assert_string_equal(kept(&s, true, "q:950s1 q:70s2 q:60s3"),
 			    "q:950s0 q:70s0");
 }
 
@@ -807,35 +750,25 @@ static void keep_deleted_counts_what_is_deleted(void **state)
 	s.major = true;
 	s.put_ts_min = 30;
 	assert_string_equal(
-		KEPT(&s, true, {"r", "q", 50, PUT, 1}, {"r", "q", 45, DEL, 3},
-		     {"r", "q", 40, PUT, 2}, {"r", "q", 35, DCOL, 4},
-		     {"r", "q", 30, PUT, 5}, {"r", "q", 20, DEL, 6}),
+		kept(&s, true, "q:50s1 q:45ds3 q:40s2 q:35dcs4 q:30s5 q:20ds6"),
 		"q:50s1 q:45ds3 q:40s2 q:35dcs4");
 	/* No put is left that the older markers could hide. */
 	s.put_ts_min = 40;
-	assert_string_equal(KEPT(&s, true, {"r", "", 39, DFAM, 7},
-				 {"r", "q", 50, PUT, 1}, {"r", "q", 45, DEL, 3},
-				 {"r", "q", 40, PUT, 2},
-				 {"r", "q", 35, DCOL, 4}),
-			    "q:50s1 q:45ds3 q:40s2");
+	assert_string_equal(
+		kept(&s, true, ":39dfs7 q:50s1 q:45ds3 q:40s2 q:35dcs4"),
+		"q:50s1 q:45ds3 q:40s2");
 	/* A marker that has expired goes, but among the least versions. */
 	a.ttl_ms = 100;
-	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 1},
-				 {"r", "q", 45, DEL, 3},
-				 {"r", "q", 42, PUT, 2}),
+	assert_string_equal(kept(&s, true, "q:950s1 q:45ds3 q:42s2"),
 			    "q:950s1");
 	a.min_versions = 2;
-	assert_string_equal(KEPT(&s, true, {"r", "q", 950, PUT, 1},
-				 {"r", "q", 45, DEL, 3},
-				 {"r", "q", 42, PUT, 2}),
+	assert_string_equal(kept(&s, true, "q:950s1 q:45ds3 q:42s2"),
 			    "q:950s1 q:45ds3 q:42s2");
 	a.ttl_ms = TTL_FOREVER;
 	s.major = false;
 	s.trim = true;
 	assert_string_equal(
-		KEPT(&s, false, {"r", "q", 50, PUT, 1}, {"r", "q", 40, PUT, 2},
-		     {"r", "q", 35, DCOL, 4}, {"r", "q", 30, PUT, 5},
-		     {"r", "q", 20, DEL, 6}),
+		kept(&s, false, "q:50s1 q:40s2 q:35dcs4 q:30s5 q:20ds6"),
 		"q:50s1 q:40s2 q:35dcs4");
 }
 
@@ -849,15 +782,10 @@ static void keep_deleted_ttl_deletes_when_the_marker_expires(void **state)
 	a.ttl_ms = 100;
 	a.min_versions = 1;
 	s.trim = true;
-	assert_string_equal(KEPT(&s, false, {"r", "q", 80, DCOL, 2},
-				 {"r", "q", 70, PUT, 1}),
-			    "q:80dcs2");
+	assert_string_equal(kept(&s, false, "q:80dcs2 q:70s1"), "q:80dcs2");
 	s.trim = false;
 	s.major = true;
-	assert_string_equal(KEPT(&s, true, {"r", "q", 950, DCOL, 2},
-				 {"r", "q", 940, PUT, 1},
-				 {"r", "q", 80, DCOL, 4},
-				 {"r", "q", 70, PUT, 3}),
+	assert_string_equal(kept(&s, true, "q:950dcs2 q:940s1 q:80dcs4 q:70s3"),
 			    "q:950dcs2 q:940s1");
 }
 
