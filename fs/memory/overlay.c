@@ -17,18 +17,19 @@
 #define SLOTS 256
 /* Directories that share a tree; most have an entry or two. */
 #define TREES 4096
-/* A pinned node, and the allocator's overhead for five pieces. */
-#define ENTRY_COST (sizeof(struct entry) + 128 + 5 * 16)
+/* A pinned node, and the allocator's overhead. */
+#define ENTRY_COST (sizeof(struct entry) + 128 + 16)
 
 struct entry {
 	struct sorted_node by_name; /* parent, name */
-	struct sorted_node by_key;  /* parent, order_of(key, name) */
+	struct sorted_node by_key;  /* parent, order_put() */
 	uint64_t parent, node, ino;
 	uint8_t kind;
 	bool implied, late;
 	uint64_t added_by;
 	uint32_t key_len;
-	uint8_t *key;
+	uint8_t *key; /* in memory, as are those of by_name and by_key */
+	uint8_t memory[];
 };
 
 /*
@@ -89,23 +90,26 @@ static struct tree *tree_of(struct overlay *ov, uint64_t dir)
  * where a 00 in the key becomes 00 FF, which keeps the order of keys. With
  * @past, the order is after all names of the key.
  */
-static int order_of(struct bytes key, struct bytes name, bool past,
-		    struct buf *out)
+static size_t order_len(struct bytes key, struct bytes name)
 {
-	int err = buf_reserve(out, key.len + name.len + 2);
+	size_t n = key.len + 2 + name.len;
 
-	while (key.len && !err) {
-		const uint8_t *zero = memchr(key.data, 0, key.len);
-		size_t n = zero ? (size_t)(zero - key.data) + 1 : key.len;
+	for (size_t i = 0; i < key.len; i++)
+		n += key.data[i] == 0;
+	return n;
+}
 
-		err = buf_append(out, key.data, n);
-		if (!err && zero)
-			err = buf_append(out, "\xff", 1);
-		key = bytes_of(key.data + n, key.len - n);
+static void order_put(struct bytes key, struct bytes name, bool past,
+		      uint8_t *at)
+{
+	for (size_t i = 0; i < key.len; i++) {
+		*at++ = key.data[i];
+		if (key.data[i] == 0)
+			*at++ = 0xff;
 	}
-	if (!err)
-		err = buf_append(out, past ? "\0\2" : "\0\1", 2);
-	return err ? err : buf_append(out, name.data, name.len);
+	*at++ = 0;
+	*at++ = past ? 2 : 1;
+	bytes_copy(at, name.data, name.len);
 }
 
 static size_t cost_of(const struct entry *en)
@@ -114,57 +118,61 @@ static size_t cost_of(const struct entry *en)
 	       2 * (size_t)en->by_name.name_len;
 }
 
-static void entry_free(struct entry *en)
+/* Lays out the keys behind the entry. -ENAMETOOLONG. */
+static int entry_keys(struct entry *en, struct bytes key, bool is_piece,
+		      struct bytes name, size_t order)
 {
-	if (!en)
-		return;
-	sorted_node_release(&en->by_name);
-	sorted_node_release(&en->by_key);
-	free(en->key);
-	free(en);
+	struct bytes dir = dir_of(&en->parent);
+	uint8_t *at = en->memory;
+	int err = sorted_node_place(&en->by_name, at, dir, name.len);
+
+	if (err)
+		return err;
+	bytes_copy(at + dir.len, name.data, name.len);
+	at += dir.len + name.len;
+	en->key = at;
+	bytes_copy(at, key.data, key.len);
+	at += key.len;
+	/*
+	 * After the key that ends with the piece, before all keys that go on.
+	 */
+	if (is_piece)
+		*at++ = 0;
+	en->key_len = (uint32_t)(at - en->key);
+	err = sorted_node_place(&en->by_key, at, dir, order);
+	if (!err)
+		order_put(bytes_of(en->key, en->key_len), name, false,
+			  at + dir.len);
+	return err;
 }
 
 static int entry_new(uint64_t parent, struct bytes key,
 		     const struct overlay_entry *e, struct entry **out)
 {
+	bool is_piece =
+		e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE;
 	struct bytes name = bytes_str(e->name);
-	struct entry *en = calloc(1, sizeof(*en));
-	struct buf order = {0};
-	int err = -ENOMEM;
+	/* The zero of a piece is two bytes of its order. */
+	size_t order = order_len(key, name) + (is_piece ? 2 : 0);
+	struct entry *en = malloc(sizeof(*en) + 2 * sizeof(parent) + name.len +
+				  key.len + 1 + order);
+	int err;
 
 	if (!en)
-		return err;
-	en->parent = parent;
-	en->node = e->node;
-	en->ino = e->ino;
-	en->kind = e->kind;
-	en->implied = e->implied;
-	en->added_by = e->added_by;
-	en->key = malloc(key.len + 1);
-	if (!en->key)
-		goto fail;
-	if (key.len)
-		memcpy(en->key, key.data, key.len);
-	en->key_len = (uint32_t)key.len;
-	/*
-	 * After the key that ends with the piece, before all keys that go on.
-	 */
-	if (e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE)
-		en->key[en->key_len++] = 0;
-	err = order_of(bytes_of(en->key, en->key_len), name, false, &order);
-	if (!err)
-		err = sorted_node_init(&en->by_name, dir_of(&parent), name);
-	if (!err)
-		err = sorted_node_init(&en->by_key, dir_of(&parent),
-				       buf_bytes(&order));
+		return -ENOMEM;
+	*en = (struct entry){
+		.parent = parent,
+		.node = e->node,
+		.ino = e->ino,
+		.kind = e->kind,
+		.implied = e->implied,
+		.added_by = e->added_by,
+	};
+	err = entry_keys(en, key, is_piece, name, order);
 	if (err)
-		goto fail;
-	buf_free(&order);
-	*out = en;
-	return 0;
-fail:
-	buf_free(&order);
-	entry_free(en);
+		free(en);
+	else
+		*out = en;
 	return err;
 }
 
@@ -194,7 +202,7 @@ static void entry_take_out(struct overlay *ov, struct entry *en)
 	ov->bytes -= cost_of(en);
 	nodes_unpin(ov->nodes, en->node);
 	nodes_unpin(ov->nodes, en->parent);
-	entry_free(en);
+	free(en);
 }
 
 void overlay_free(struct overlay *ov)
@@ -265,10 +273,13 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 
 	if (!ov->count)
 		return 0;
-	if (after)
-		r = order_of(*after, bytes_of(NULL, 0), true, &order);
-	if (r)
-		goto out;
+	if (after) {
+		order.len = order_len(*after, bytes_of(NULL, 0));
+		order.data = malloc(order.len);
+		if (!order.data)
+			return -ENOMEM;
+		order_put(*after, bytes_of(NULL, 0), true, order.data);
+	}
 	pthread_mutex_lock(&ov->lock);
 	n = sorted_next(&tree_of(ov, parent)->keys, dir_of(&parent),
 			after != NULL, buf_bytes(&order));
@@ -282,7 +293,6 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 		r = r ? r : 1;
 	}
 	pthread_mutex_unlock(&ov->lock);
-out:
 	buf_free(&order);
 	return r;
 }
@@ -360,7 +370,7 @@ static int add(struct overlay *ov, uint64_t parent, struct bytes key,
 	err = add_locked(ov, en, replace);
 	pthread_mutex_unlock(&ov->lock);
 	if (err)
-		entry_free(en);
+		free(en);
 	return err;
 }
 
@@ -429,7 +439,7 @@ int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
 out:
 	pthread_mutex_unlock(&ov->lock);
 	if (r)
-		entry_free(en);
+		free(en);
 	return r;
 }
 

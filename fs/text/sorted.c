@@ -29,23 +29,35 @@ static uint64_t priority_of(const void *p)
 	return x * 0xbf58476d1ce4e5b9u;
 }
 
-int sorted_node_init(struct sorted_node *n, struct bytes dir, struct bytes name)
+int sorted_node_place(struct sorted_node *n, uint8_t *key, struct bytes dir,
+		      size_t name_len)
 {
-	if (dir.len > KEY_PART_MAX || name.len > KEY_PART_MAX)
+	if (dir.len > KEY_PART_MAX || name_len > KEY_PART_MAX)
 		return -ENAMETOOLONG;
 	*n = (struct sorted_node){
 		.priority = priority_of(n),
 		.dir_len = (uint32_t)dir.len,
-		.name_len = (uint32_t)name.len,
+		.name_len = (uint32_t)name_len,
+		.key = key,
 	};
-	n->key = malloc(dir.len + name.len + 1);
-	if (!n->key)
-		return -ENOMEM;
-	if (dir.len)
-		memcpy(n->key, dir.data, dir.len);
-	if (name.len)
-		memcpy(n->key + dir.len, name.data, name.len);
+	bytes_copy(key, dir.data, dir.len);
 	return 0;
+}
+
+int sorted_node_init(struct sorted_node *n, struct bytes dir, struct bytes name)
+{
+	uint8_t *key;
+	int r;
+
+	/* Before sorted_node_place(), as memory is taken for them. */
+	if (dir.len > KEY_PART_MAX || name.len > KEY_PART_MAX)
+		return -ENAMETOOLONG;
+	key = malloc(dir.len + name.len + 1);
+	if (!key)
+		return -ENOMEM;
+	r = sorted_node_place(n, key, dir, name.len);
+	bytes_copy(key + dir.len, name.data, name.len);
+	return r;
 }
 
 void sorted_node_release(struct sorted_node *n)

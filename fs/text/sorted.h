@@ -20,7 +20,7 @@ struct sorted_node {
 	struct sorted_node *left, *right;
 	uint64_t priority;
 	uint32_t dir_len, name_len;
-	uint8_t *key; /* owned: dir, then name */
+	uint8_t *key; /* dir, then name */
 };
 
 /* Zero-initialised is empty. */
@@ -42,7 +42,14 @@ static inline struct bytes sorted_name(const struct sorted_node *n)
 /* Gives @n its key, before it is inserted. 0, -ENAMETOOLONG or -ENOMEM. */
 int sorted_node_init(struct sorted_node *n, struct bytes dir,
 		     struct bytes name);
+/* Frees a key that sorted_node_init() gave. */
 void sorted_node_release(struct sorted_node *n);
+/*
+ * The same with a key in memory of the caller's, dir.len + name_len bytes at @key,
+ * of which he writes the name. -ENAMETOOLONG.
+ */
+int sorted_node_place(struct sorted_node *n, uint8_t *key, struct bytes dir,
+		      size_t name_len);
 
 /* REQUIRES: no entry with this key is there. */
 void sorted_insert(struct sorted *s, struct sorted_node *n);
