@@ -183,7 +183,7 @@ int directories_hold(struct fs *fs, const struct place *dir)
 	return place_stat(fs, &in_table, &st);
 }
 
-static bool link_holds(struct fs *fs, const struct link *l)
+static bool piece_holds(struct fs *fs, const struct link *l)
 {
 	struct place dir;
 	bool has = place_of(fs, l->e.node, &dir) == 0 && dir.table &&
@@ -191,6 +191,25 @@ static bool link_holds(struct fs *fs, const struct link *l)
 
 	place_release(&dir);
 	return has;
+}
+
+/* Has the store something in the directory of the chain of @row and @c? */
+static bool link_holds(const struct changer *w, struct bytes row,
+		       const struct change *c, const struct link *l)
+{
+	struct table *t = fstable_table(w->table);
+	struct cell cell;
+
+	switch (l->e.kind) {
+	case NODE_COLUMN:
+		return table_get(t, row, c->family, c->qualifier, TS_MAX, NULL,
+				 &cell, NULL) > 0;
+	case NODE_FAMILY:
+		return table_has_family(t, row, c->family) > 0;
+	case NODE_ROW:
+		return table_has_row(t, row) > 0;
+	}
+	return piece_holds(w->fs, l);
 }
 
 /* May it be in memory? In .put there are all rows. */
@@ -379,10 +398,14 @@ void directories_settle(const struct changer *w, struct bytes row,
 		/* It stays for what is in it, as do those above it. */
 		if (overlay_any(ov, l->e.node))
 			break;
-		/* What is beneath a directory is beneath those above it. */
-		has = has || link_holds(w->fs, l);
-		if (has)
-			overlay_settle(ov, l->parent, name, row, deletes);
+		/*
+		 * What is beneath a directory is beneath those above it, and one
+		 * that stays has them stay.
+		 */
+		has = has || link_holds(w, row, c, l);
+		if (!has)
+			break;
+		overlay_settle(ov, l->parent, name, row, deletes);
 	}
 	chain_release(w->fs, &chain);
 }
