@@ -277,14 +277,23 @@ static int merge_seek_back(struct cursor *c, struct bytes row, bool inclusive)
 	return seek_all((struct merge *)c, true, row, inclusive);
 }
 
+/* Enters the row on which those sources stand that stand on any. */
+static int enter_alone(struct merge *m)
+{
+	m->exact = true;
+	m->nwaiting = 0;
+	m->nactive = 0;
+	for (uint32_t i = 0; i < m->nsources; i++)
+		if (m->sources[i].at_row)
+			make_active(m, i);
+	return m->nactive ? enter_row(m) : 0;
+}
+
 static int merge_seek_exact(struct cursor *c, struct bytes row)
 {
 	struct merge *m = (struct merge *)c;
 
 	m->backwards = false;
-	m->exact = true;
-	m->nwaiting = 0;
-	m->nactive = 0;
 	for (uint32_t i = 0; i < m->nsources; i++) {
 		struct merge_source *s = &m->sources[i];
 		int r;
@@ -294,66 +303,46 @@ static int merge_seek_exact(struct cursor *c, struct bytes row)
 		r = moved(m, s, cursor_seek_exact(s->cursor, row));
 		if (r < 0)
 			return r;
-		if (r == 1)
-			make_active(m, i);
 	}
-	return m->nactive ? enter_row(m) : 0;
+	return enter_alone(m);
 }
 
 int merge_enter(struct merge *m)
 {
 	m->backwards = false;
-	m->exact = true;
 	m->entered = true;
-	m->nwaiting = 0;
-	m->nactive = 0;
-	for (uint32_t i = 0; i < m->nsources; i++) {
+	for (uint32_t i = 0; i < m->nsources; i++)
 		m->sources[i].at_row = m->sources[i].in_row;
-		if (m->sources[i].in_row)
-			make_active(m, i);
-	}
-	return m->nactive ? enter_row(m) : 0;
+	return enter_alone(m);
 }
 
-/*
- * The next row in direction @backwards when the sources were placed for
- * another: each is sought anew beside the present row.
- */
-static int turn(struct merge *m, bool backwards)
+static int step_row(struct merge *m)
 {
-	struct bytes row;
-	int r = buf_set(&m->row, m->base.row);
+	int r = leave_row(m);
 
-	if (r < 0)
-		return r;
-	row = buf_bytes(&m->row);
-	if (backwards)
-		return merge_seek_back(&m->base, row, false);
-	/* The first row behind @row is @row with a zero byte. */
-	r = buf_append(&m->row, "", 1);
-	if (r < 0)
-		return r;
-	return merge_seek_row(&m->base, buf_bytes(&m->row));
-}
-
-static int merge_step_row(struct merge *m, bool backwards)
-{
-	int r;
-
-	if (m->exact || m->backwards != backwards)
-		return turn(m, backwards);
-	r = leave_row(m);
 	return r < 0 ? r : settle_row(m);
 }
 
 static int merge_next_row(struct cursor *c)
 {
-	return merge_step_row((struct merge *)c, false);
+	struct merge *m = (struct merge *)c;
+
+	assert(!m->exact && !m->backwards);
+	return step_row(m);
 }
 
+/* A row that was sought anew on the way has left the sources nowhere else. */
 static int merge_prev_row(struct cursor *c)
 {
-	return merge_step_row((struct merge *)c, true);
+	struct merge *m = (struct merge *)c;
+	int r;
+
+	if (!m->exact) {
+		assert(m->backwards);
+		return step_row(m);
+	}
+	r = buf_set(&m->row, m->base.row);
+	return r < 0 ? r : seek_all(m, true, buf_bytes(&m->row), false);
 }
 
 static int merge_next(struct cursor *c)

@@ -21,8 +21,11 @@
  *
  * Sources come newest first (memtable, frozen memtables, level 0, level 1 ...).
  * The merge is itself a cursor; entries of equal coordinates come by sequence
- * descending. It drops entries with a sequence above @seq_max, so that it shows
- * the tree as of that moment, and rows in which nothing is left.
+ * descending. It steps rows the way they were sought, forwards by next_row or
+ * backwards by prev_row, and has no next row of one that seek_exact found; on the
+ * way back that may begin the present row anew. It drops entries with a sequence
+ * above @seq_max, so that it shows the tree as of that moment, and rows in which
+ * nothing is left.
  */
 #ifndef CELLFS_STORE_LSM_MERGE_MERGE_H
 #define CELLFS_STORE_LSM_MERGE_MERGE_H
@@ -51,9 +54,9 @@ struct merge {
 	uint32_t nactive;  /* sources in the row, ascending */
 	uint32_t nwaiting; /* sources that stand on rows behind it */
 	bool backwards;
-	bool exact;   /* came by seek_exact: others stand nowhere */
-	bool entered; /* came by merge_enter(): others are not the merge's */
-	struct buf row;
+	bool exact;	/* came by seek_exact: others stand nowhere */
+	bool entered;	/* came by merge_enter(): others are not the merge's */
+	struct buf row; /* which prev_row leaves */
 };
 
 /* @sources lives as long as the merge; each .cursor is set and fresh. */
