@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/lsm/base/bisect.h"
+
 #define CHUNK_MAX 1024
 #define CHUNK_MIN 16
 
@@ -87,14 +89,7 @@ static uint32_t find_place(const struct ts_chunk *c, int64_t ts)
 {
 	uint32_t lo = 0, hi = c->n;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->at[mid] < ts)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(lo, hi, mid, c->at[mid] < ts);
 	return lo;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/base/bisect.h"
 #include "store/lsm/base/heads.h"
 #include "store/lsm/base/slab.h"
 #include "store/value/why.h"
@@ -513,14 +514,7 @@ static uint32_t find_cell(const struct block *b, uint32_t from, uint32_t to,
 	}
 	if (hi > to)
 		hi = to;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (cell_reaches(b, mid, id, exact, ts))
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
+	BISECT(lo, hi, mid, !cell_reaches(b, mid, id, exact, ts));
 	return lo;
 }
 

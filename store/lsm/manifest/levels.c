@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/lsm/base/bisect.h"
 #include "store/lsm/base/heads.h"
 #include "store/value/why.h"
 
@@ -217,14 +218,7 @@ static uint32_t find_by_rows(const struct level *l, struct bytes row)
 {
 	uint32_t lo = 0, hi = l->nfiles;
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (bytes_cmp(row_max(l->files[mid]), row) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(lo, hi, mid, bytes_cmp(row_max(l->files[mid]), row) < 0);
 	return lo;
 }
 

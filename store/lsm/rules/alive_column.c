@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "store/lsm/base/bisect.h"
 #include "store/value/array.h"
 
 /* Changes of a set that can be undone: so many times the patience. */
@@ -46,15 +47,9 @@ static size_t column_place(const struct alive_row *r, struct bytes qualifier)
 {
 	size_t lo = 0, hi = r->ncolumns;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (bytes_cmp(buf_bytes(&r->columns[mid]->qualifier),
-			      qualifier) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(lo, hi, mid,
+	       bytes_cmp(buf_bytes(&r->columns[mid]->qualifier), qualifier) <
+		       0);
 	return lo;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/base/bisect.h"
 #include "store/value/array.h"
 
 /* The most runs of a row: so many times the patience. No more are kept. */
@@ -88,14 +89,7 @@ static size_t run_place(const struct alive_row *r, struct bytes qualifier)
 {
 	size_t lo = 0, hi = r->nruns;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (ends_before(r->runs[mid], qualifier))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(lo, hi, mid, ends_before(r->runs[mid], qualifier));
 	return lo;
 }
 

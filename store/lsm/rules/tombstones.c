@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/base/bisect.h"
 #include "store/value/array.h"
 
 int tombstones_init(struct tombstones *m, const uint64_t *snapshots,
@@ -59,14 +60,7 @@ size_t tombstones_stripe(const struct tombstones *m, uint64_t seq)
 {
 	size_t lo = 0, hi = m->nsnapshots;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (seq <= m->snapshots[mid])
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
+	BISECT(lo, hi, mid, m->snapshots[mid] < seq);
 	return lo;
 }
 
@@ -137,15 +131,9 @@ static uint64_t mark_after(const struct mark_list *l, int64_t ts, uint64_t seq)
 {
 	size_t lo = 0, hi = l->n;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct mark *k = &l->at[mid];
-
-		if (k->ts > ts || (k->ts == ts && k->seq > seq))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(lo, hi, mid,
+	       l->at[mid].ts > ts ||
+		       (l->at[mid].ts == ts && l->at[mid].seq > seq));
 	return lo > 0 && l->at[lo - 1].ts == ts ? l->at[lo - 1].seq : SEQ_NEVER;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/base/bisect.h"
 #include "store/lsm/base/heads.h"
 #include "store/value/why.h"
 
@@ -273,15 +274,7 @@ static uint32_t find_suffix(const struct sst_index *x, struct bytes s,
 		hi += heads_find(x->heads + lo, x->nblocks - lo, head + 1);
 	else
 		hi = x->nblocks;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		int c = head_tie(suffix_of(x, mid), s);
-
-		if (c < 0 || (c == 0 && after))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(lo, hi, mid, head_tie(suffix_of(x, mid), s) < (after ? 1 : 0));
 	return lo;
 }
 
@@ -363,14 +356,7 @@ uint32_t index_find_place(const struct sst_index *x, uint32_t from,
 		hi = x->nblocks - lo < step ? x->nblocks : lo + step;
 		step *= 2;
 	}
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (lies_before(x, mid, row, qualifier, ts, kind))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	BISECT(lo, hi, mid, lies_before(x, mid, row, qualifier, ts, kind));
 	return lo;
 }
 
