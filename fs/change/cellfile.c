@@ -195,35 +195,21 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	return 0;
 }
 
-/* How many versions of the column are newer than @to, without that at @ts. */
-static int newer_than(const struct place *to, int64_t ts, size_t *count)
-{
-	struct scan *sc;
-	struct cell cell;
-	int r = cellfile_versions(fstable_table(to->table), to->row, to->family,
-				  to->qualifier, true, &sc);
-
-	*count = 0;
-	if (r < 0)
-		return r;
-	while ((r = scan_next(sc, &cell)) > 0 && cell.ts > to->ts)
-		*count += cell.ts != ts;
-	scan_close(sc);
-	return r < 0 ? r : 0;
-}
-
 static bool same_column(const struct place *a, const struct place *b)
 {
 	return bytes_eq(a->family, b->family) &&
 	       bytes_eq(a->qualifier, b->qualifier);
 }
 
+/* What is told of each cell of a column: 0 = go on, else that is the result. */
+typedef int see_cell(void *arg, const struct cell *c);
+
 /*
- * A scan of the keys of the column, with @raw of all that is stored of it, with
- * @head of its family.
+ * Tells of the keys of the column, with @raw of all that is stored of it, with
+ * @head of the markers of its family instead.
  */
-static int open_raw(const struct place *p, bool raw, bool head,
-		    struct scan **out)
+static int each_key(const struct place *p, bool raw, bool head, see_cell *see,
+		    void *arg)
 {
 	struct column_name column = {.family = p->family,
 				     .qualifier = p->qualifier,
@@ -238,8 +224,28 @@ static int open_raw(const struct place *p, bool raw, bool head,
 		.columns = &column,
 		.ncolumns = 1,
 	};
+	struct scan *sc;
+	struct cell cell;
+	int r = scan_open(fstable_table(p->table), &spec, &sc), seen = 0;
 
-	return scan_open(fstable_table(p->table), &spec, out);
+	if (r < 0)
+		return r;
+	while (!seen && (r = scan_next(sc, &cell)) > 0) {
+		/* Markers of the family come before all columns. */
+		if (head && !kind_is_family_marker(cell.kind))
+			break;
+		seen = see(arg, &cell);
+	}
+	scan_close(sc);
+	return r < 0 ? r : seen;
+}
+
+/* All that is stored of the column, and the markers of its family. */
+static int each_stored(const struct place *p, see_cell *see, void *arg)
+{
+	int r = each_key(p, true, false, see, arg);
+
+	return r ? r : each_key(p, true, true, see, arg);
 }
 
 static bool marker_hides(const struct cell *c, int64_t ts)
@@ -255,23 +261,25 @@ static bool marker_hides(const struct cell *c, int64_t ts)
 	return false;
 }
 
-/* Is there a marker of the column, or with @head of the family, above @p? */
-static int has_marker(const struct place *p, bool head)
+static int is_above(void *arg, const struct cell *c)
 {
-	struct scan *sc;
-	struct cell cell;
-	bool hides = false;
-	int r = open_raw(p, true, head, &sc);
+	const int64_t *ts = arg;
 
-	if (r < 0)
-		return r;
-	while (!hides && (r = scan_next(sc, &cell)) > 0) {
-		if (head && !kind_is_family_marker(cell.kind))
-			break;
-		hides = marker_hides(&cell, p->ts);
-	}
-	scan_close(sc);
-	return r < 0 ? r : hides;
+	return marker_hides(c, *ts);
+}
+
+/* Versions of a column that are newer than @than, without that at @but. */
+struct newer {
+	int64_t than, but;
+	size_t count;
+};
+
+static int count_newer(void *arg, const struct cell *c)
+{
+	struct newer *n = arg;
+
+	n->count += c->ts > n->than && c->ts != n->but;
+	return c->ts <= n->than;
 }
 
 static int beneath_marker(void)
@@ -286,10 +294,10 @@ static int beneath_marker(void)
 static int check_markers(const struct family_attrs *attrs,
 			 const struct place *to)
 {
-	int r = attrs->new_version_behavior ? 0 : has_marker(to, false);
+	int64_t ts = to->ts;
+	int r = attrs->new_version_behavior ? 0
+					    : each_stored(to, is_above, &ts);
 
-	if (r == 0 && !attrs->new_version_behavior)
-		r = has_marker(to, true);
 	return r <= 0 ? r : beneath_marker();
 }
 
@@ -331,8 +339,8 @@ static int check_kept(struct fs *fs, const struct family_attrs *attrs,
 static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 		      const struct place *to)
 {
+	struct newer newer = {.than = to->ts, .but = -1};
 	struct family_attrs attrs;
-	size_t newer;
 	int r = fstable_family(to->table, to->family, &attrs);
 
 	if (r <= 0 || to->kind != NODE_VERSION)
@@ -340,10 +348,10 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 	r = check_markers(&attrs, to);
 	if (r < 0)
 		return r;
-	r = newer_than(to, makes_room(fs, &attrs, from, to) ? ts : -1, &newer);
-	if (r < 0)
-		return r;
-	return check_kept(fs, &attrs, newer, to->ts);
+	if (makes_room(fs, &attrs, from, to))
+		newer.but = ts;
+	r = each_key(to, false, false, count_newer, &newer);
+	return r < 0 ? r : check_kept(fs, &attrs, newer.count, to->ts);
 }
 
 uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts)
@@ -570,23 +578,12 @@ static int move_add(struct move *mv, struct change c)
 	return 0;
 }
 
-/* Raises *ts to the newest of a column; with @head to that of family markers. */
-static int raise_ts(const struct place *p, bool raw, bool head, int64_t *ts)
+static int raise_ts(void *arg, const struct cell *c)
 {
-	struct scan *sc;
-	struct cell cell;
-	int r = open_raw(p, raw, head, &sc);
+	int64_t *ts = arg;
 
-	if (r < 0)
-		return r;
-	while ((r = scan_next(sc, &cell)) > 0) {
-		/* Markers of the family come before all columns. */
-		if (head && !kind_is_family_marker(cell.kind))
-			break;
-		*ts = cell.ts > *ts ? cell.ts : *ts;
-	}
-	scan_close(sc);
-	return r < 0 ? r : 0;
+	*ts = c->ts > *ts ? c->ts : *ts;
+	return 0;
 }
 
 /*
@@ -597,14 +594,13 @@ static int newest_of(const struct place *p, int64_t *ts)
 {
 	struct family_attrs attrs;
 	int r = fstable_family(p->table, p->family, &attrs);
-	bool classic = r > 0 && !attrs.new_version_behavior;
 
 	*ts = -1;
-	if (r > 0)
-		r = raise_ts(p, classic, false, ts);
-	if (r == 0 && classic)
-		r = raise_ts(p, true, true, ts);
-	return r;
+	if (r <= 0)
+		return r;
+	return attrs.new_version_behavior
+		       ? each_key(p, false, false, raise_ts, ts)
+		       : each_stored(p, raise_ts, ts);
 }
 
 /* What a column has to which another one is moved. */
@@ -615,44 +611,31 @@ struct onto {
 	size_t newer; /* versions that stay above the one that is put */
 };
 
-/* What may hide is added, of a raw scan the markers. */
-static int onto_scan(struct onto *o, const struct place *to, bool raw,
-		     bool head)
+static int onto_add(void *arg, const struct cell *c)
 {
-	struct scan *sc;
-	struct cell cell;
-	int r = open_raw(to, raw, head, &sc);
+	struct onto *o = arg;
 
-	if (r < 0)
-		return r;
-	while ((r = scan_next(sc, &cell)) > 0) {
-		if (head && !kind_is_family_marker(cell.kind))
-			break;
-		if (raw && cell.kind == CELL_PUT)
-			continue;
-		if (ARRAY_RESERVE(o->cells, o->cap, o->n + 1) < 0) {
-			r = why(-ENOMEM, "out of memory for the versions of a "
-					 "column");
-			break;
-		}
-		o->cells[o->n++] =
-			(struct cell){.kind = cell.kind, .ts = cell.ts};
-	}
-	scan_close(sc);
-	return r < 0 ? r : 0;
+	if (ARRAY_RESERVE(o->cells, o->cap, o->n + 1) < 0)
+		return why(-ENOMEM,
+			   "out of memory for the versions of a column");
+	o->cells[o->n++] = (struct cell){.kind = c->kind, .ts = c->ts};
+	return 0;
+}
+
+static int onto_add_marker(void *arg, const struct cell *c)
+{
+	return c->kind == CELL_PUT ? 0 : onto_add(arg, c);
 }
 
 static int onto_read(struct onto *o, const struct family_attrs *attrs,
 		     const struct place *to)
 {
-	int r = onto_scan(o, to, false, false);
+	int r = each_key(to, false, false, onto_add, o);
 
 	o->nversions = o->n;
-	if (r == 0 && !attrs->new_version_behavior)
-		r = onto_scan(o, to, true, false);
-	if (r == 0 && !attrs->new_version_behavior)
-		r = onto_scan(o, to, true, true);
-	return r;
+	return r < 0 || attrs->new_version_behavior
+		       ? r
+		       : each_stored(to, onto_add_marker, o);
 }
 
 /*
