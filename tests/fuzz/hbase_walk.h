@@ -35,8 +35,8 @@ static const struct proto_message *const walk_types[] = {
 	&pb_scan_request,
 	&pb_scan_response,
 	&pb_mutation,
-	&pb_mutate_request,
-	&pb_mutate_response,
+	&pb_files_request,
+	&pb_files_response,
 	&pb_nothing,
 	&pb_cell,
 	&pb_comparator,
@@ -72,8 +72,6 @@ static const struct proto_message *const walk_types[] = {
 	&pb_compact_request,
 	&pb_region_info_request,
 	&pb_region_info_response,
-	&pb_files_request,
-	&pb_files_response,
 };
 #define WALK_TYPES (sizeof(walk_types) / sizeof(*walk_types))
 

@@ -134,16 +134,6 @@ MESSAGE(pb_mutation, "MutationProto", FIELD(pb_mutation, row, 1),
 	FIELD(pb_mutation, range, 7, .of = &pb_time_range),
 	FIELD(pb_mutation, cells, 8), FIELD(pb_mutation, nonce, 9));
 
-MESSAGE(pb_mutate_request, "MutateRequest",
-	FIELD(pb_mutate_request, region, 1, .required = true, .of = &pb_region),
-	FIELD(pb_mutate_request, mutation, 2, .required = true,
-	      .of = &pb_mutation),
-	FIELD(pb_mutate_request, nonce_group, 4));
-
-MESSAGE(pb_mutate_response, "MutateResponse",
-	FIELD(pb_mutate_response, result, 1, .of = &pb_result),
-	FIELD(pb_mutate_response, processed, 2));
-
 MESSAGE(pb_comparator, "Comparator",
 	FIELD(pb_comparator, class, 1, .required = true),
 	FIELD(pb_comparator, body, 2));

@@ -239,21 +239,6 @@ struct pb_mutation {
 };
 extern const struct proto_message pb_mutation;
 
-struct pb_mutate_request {
-	bool here;
-	struct pb_region region;
-	struct pb_mutation mutation;
-	uint64_t nonce_group; /* the client's */
-};
-extern const struct proto_message pb_mutate_request;
-
-struct pb_mutate_response {
-	bool here;
-	struct pb_result result; /* of an increment or append */
-	bool processed;		 /* the condition held, if there was one */
-};
-extern const struct proto_message pb_mutate_response;
-
 /* What must hold of the row for a change of it to be made. */
 
 struct pb_comparator {
