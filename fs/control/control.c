@@ -233,26 +233,26 @@ static int table_of(struct fs *fs, struct bytes data, struct table **out)
 		       : r;
 }
 
-static int flush_written(struct fs *fs, struct bytes data)
+static int care_written(struct fs *fs, struct bytes data,
+			int (*care)(struct store *s, struct table *t))
 {
 	struct table *t;
 	int r = table_of(fs, data, &t);
 
 	if (r == 0)
-		r = store_flush(fs->store, t);
+		r = care(fs->store, t);
 	table_unref(t);
 	return r;
 }
 
+static int flush_written(struct fs *fs, struct bytes data)
+{
+	return care_written(fs, data, store_flush);
+}
+
 static int compact_written(struct fs *fs, struct bytes data)
 {
-	struct table *t;
-	int r = table_of(fs, data, &t);
-
-	if (r == 0)
-		r = store_compact(fs->store, t);
-	table_unref(t);
-	return r;
+	return care_written(fs, data, store_compact);
 }
 
 /* For sync(1): syncfs(2) does not reach a FUSE daemon. */

@@ -164,7 +164,7 @@ static int load(struct fs *fs, struct reader *rd)
 		r = control_text(fs, p->control->id, &rd->own);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_INFO:
-		r = p->info->text(fstable_table(p->table), &rd->own);
+		r = info_text(p->info, fstable_table(p->table), &rd->own);
 		return r < 0 ? r : place_stat_blank(fs, p, &rd->st);
 	case NODE_SCHEMA:
 		r = fstable_schema_text(p->table, &rd->own);

@@ -147,12 +147,17 @@ static int refresh(struct fstable *ft)
 	return 0;
 }
 
+/* Takes the lock and looks at the schema anew: 0 or negative. */
+static int lock_fresh(struct fstable *ft)
+{
+	pthread_mutex_lock(&ft->lock);
+	return refresh(ft);
+}
+
 int fstable_owner(struct fstable *ft, struct fstable_owner *out)
 {
-	int r;
+	int r = lock_fresh(ft);
 
-	pthread_mutex_lock(&ft->lock);
-	r = refresh(ft);
 	if (r == 0)
 		*out = (struct fstable_owner){
 			.mode = ft->schema.mode,
@@ -166,10 +171,8 @@ int fstable_owner(struct fstable *ft, struct fstable_owner *out)
 int fstable_family(struct fstable *ft, struct bytes family,
 		   struct family_attrs *out)
 {
-	int r, i;
+	int i, r = lock_fresh(ft);
 
-	pthread_mutex_lock(&ft->lock);
-	r = refresh(ft);
 	if (r == 0) {
 		i = schema_find(shown(ft), family);
 		if (i >= 0 && out)
@@ -182,10 +185,8 @@ int fstable_family(struct fstable *ft, struct bytes family,
 
 int fstable_fixed(struct fstable *ft)
 {
-	int r;
+	int r = lock_fresh(ft);
 
-	pthread_mutex_lock(&ft->lock);
-	r = refresh(ft);
 	if (r == 0)
 		r = ft->schema.fixed;
 	pthread_mutex_unlock(&ft->lock);
@@ -194,10 +195,8 @@ int fstable_fixed(struct fstable *ft)
 
 int fstable_plain(struct fstable *ft)
 {
-	int r;
+	int r = lock_fresh(ft);
 
-	pthread_mutex_lock(&ft->lock);
-	r = refresh(ft);
 	if (r == 0)
 		r = schema_is_plain(&ft->schema);
 	pthread_mutex_unlock(&ft->lock);
@@ -229,10 +228,8 @@ static int ask_cell_ttl(struct fstable *ft)
 
 int fstable_expires(struct fstable *ft)
 {
-	int r;
+	int r = lock_fresh(ft);
 
-	pthread_mutex_lock(&ft->lock);
-	r = refresh(ft);
 	if (r == 0)
 		r = ask_cell_ttl(ft);
 	if (r == 0)

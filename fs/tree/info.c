@@ -3,73 +3,29 @@
 #include "fs/text/name.h"
 #include "fs/tree/fs.h"
 
-static int say_number(struct buf *out, bool exact, uint64_t n)
-{
-	return buf_printf(out, "%s%llu\n", exact ? "" : "~",
-			  (unsigned long long)n);
-}
+/* How a figure is said. */
+enum {
+	ROW,	  /* no figure: the first row, or reversed the last */
+	COUNT,	  /* it is known */
+	ESTIMATE, /* unless table_info.exact */
+	TIME,	  /* the same; none without cells */
+};
 
-static int bytes_text(struct table *t, struct buf *out)
-{
-	struct table_info i;
-	int r = table_info(t, &i);
-
-	return r < 0 ? r : say_number(out, true, i.bytes);
-}
-
-static int cells_text(struct table *t, struct buf *out)
+static int figure_text(const struct info_file *f, struct table *t,
+		       struct buf *out)
 {
 	struct table_info i;
+	uint64_t n;
 	int r = table_info(t, &i);
 
-	return r < 0 ? r : say_number(out, i.exact, i.cells);
-}
-
-static int files_text(struct table *t, struct buf *out)
-{
-	struct table_info i;
-	int r = table_info(t, &i);
-
-	return r < 0 ? r : say_number(out, true, i.files);
-}
-
-static int damaged_text(struct table *t, struct buf *out)
-{
-	struct table_info i;
-	int r = table_info(t, &i);
-
-	return r < 0 ? r : say_number(out, true, i.damaged);
-}
-
-static int rows_text(struct table *t, struct buf *out)
-{
-	struct table_info i;
-	int r = table_info(t, &i);
-
-	return r < 0 ? r : say_number(out, i.exact, i.rows);
-}
-
-static int say_time(struct buf *out, const struct table_info *i, int64_t ts)
-{
-	if (i->cells == 0)
+	if (r < 0)
+		return r;
+	if (f->kind == TIME && i.cells == 0)
 		return buf_append(out, "\n", 1);
-	return say_number(out, i->exact, (uint64_t)ts);
-}
-
-static int oldest_text(struct table *t, struct buf *out)
-{
-	struct table_info i;
-	int r = table_info(t, &i);
-
-	return r < 0 ? r : say_time(out, &i, i.oldest);
-}
-
-static int newest_text(struct table *t, struct buf *out)
-{
-	struct table_info i;
-	int r = table_info(t, &i);
-
-	return r < 0 ? r : say_time(out, &i, i.newest);
+	memcpy(&n, (const char *)&i + f->at, sizeof(n));
+	return buf_printf(out, "%s%llu\n",
+			  f->kind == COUNT || i.exact ? "" : "~",
+			  (unsigned long long)n);
 }
 
 /* The key as a path in the table: a long one has several components. */
@@ -110,23 +66,24 @@ static int end_text(struct table *t, bool reversed, struct buf *out)
 	return r;
 }
 
-static int first_text(struct table *t, struct buf *out)
+int info_text(const struct info_file *f, struct table *t, struct buf *out)
 {
-	return end_text(t, false, out);
+	return f->kind == ROW ? end_text(t, f->reversed, out)
+			      : figure_text(f, t, out);
 }
 
-static int last_text(struct table *t, struct buf *out)
-{
-	return end_text(t, true, out);
-}
+#define FIGURE(member, is)                                                     \
+	{                                                                      \
+#member, .kind = is, .at = offsetof(struct table_info, member) \
+	}
 
 /* In byte order of name. */
 static const struct info_file files[] = {
-	{"bytes", true, bytes_text},	 {"cells", true, cells_text},
-	{"damaged", true, damaged_text}, {"files", true, files_text},
-	{"first", false, first_text},	 {"last", false, last_text},
-	{"newest", true, newest_text},	 {"oldest", true, oldest_text},
-	{"rows", true, rows_text},
+	FIGURE(bytes, COUNT),	FIGURE(cells, ESTIMATE),
+	FIGURE(damaged, COUNT), FIGURE(files, COUNT),
+	{"first", .kind = ROW}, {"last", .kind = ROW, .reversed = true},
+	FIGURE(newest, TIME),	FIGURE(oldest, TIME),
+	FIGURE(rows, ESTIMATE),
 };
 
 #define FILES (sizeof(files) / sizeof(files[0]))
@@ -135,7 +92,7 @@ const char *info_name(const struct fs *fs, uint64_t i)
 {
 	if (i >= FILES)
 		return NULL;
-	return !files[i].of_info || store_can(fs->store, CAN_TELL_INFO)
+	return files[i].kind == ROW || store_can(fs->store, CAN_TELL_INFO)
 		       ? files[i].name
 		       : "";
 }

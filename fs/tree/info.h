@@ -27,9 +27,10 @@ struct fs;
 
 struct info_file {
 	const char *name;
-	bool of_info; /* needs a store that CAN_TELL_INFO */
-	/* Appends the line. 0 or a negative errno. */
-	int (*text)(struct table *t, struct buf *out);
+	/* private */
+	uint8_t kind;
+	uint16_t at; /* of a figure in struct table_info */
+	bool reversed;
 };
 
 /*
@@ -39,5 +40,7 @@ struct info_file {
 const char *info_name(const struct fs *fs, uint64_t i);
 /* NULL when there is none of that name. */
 const struct info_file *info_find(struct bytes name);
+/* Appends the line. 0 or a negative errno. */
+int info_text(const struct info_file *f, struct table *t, struct buf *out);
 
 #endif
