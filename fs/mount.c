@@ -212,9 +212,8 @@ static void leave_device(struct mount *m)
 static int mount_up(struct mount *m, mount_open_fn open_store)
 {
 	const struct options *o = m->options;
-	int r;
+	int r = open_for_mount(o, open_store, &m->store);
 
-	r = open_for_mount(o, open_store, &m->store);
 	if (r == 0) {
 		if (store_is_directory(o->store))
 			say_recovery(o, m->store);

@@ -7,7 +7,6 @@
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <pwd.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -120,9 +120,8 @@ static ssize_t do_readdir(fuse_req_t req, struct listing *ls, uint64_t parent,
 {
 	struct listing_entry e;
 	size_t used = 0, n;
-	int r;
+	int r = listing_seek(ls, (uint64_t)off);
 
-	r = listing_seek(ls, (uint64_t)off);
 	while (r == 0 && (r = listing_next(ls, plus, &e)) > 0) {
 		n = put_entry(req, buf + used, size - used, plus, parent, &e);
 		if (n > size - used)

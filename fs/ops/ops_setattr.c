@@ -112,9 +112,8 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	struct place p;
 	struct stat st;
 	double timeout = 0;
-	int r;
+	int r = place_of(fs, ino, &p);
 
-	r = place_of(fs, ino, &p);
 	nodes_believe(fs->nodes, ino, true);
 	if (!r)
 		r = do_setattr(fs, req, &p, attr, to_set, fi);

@@ -31,9 +31,8 @@ void snapshot_release(struct snapshot *snap)
 
 int store_snapshot_create(struct store *s, struct table *t, struct bytes name)
 {
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = front_owns(s, t);
 	if (r == 0)
@@ -47,9 +46,8 @@ int store_snapshot_create(struct store *s, struct table *t, struct bytes name)
 
 int store_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 {
-	int r;
+	int r = front_begin_delete(s);
 
-	r = front_begin_delete(s);
 	if (r == 0)
 		r = front_owns(s, t);
 	if (r == 0)
@@ -60,9 +58,8 @@ int store_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 int store_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 			  struct bytes to)
 {
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = front_owns(s, t);
 	if (r == 0)
@@ -163,9 +160,8 @@ static int make_of(struct store *s, struct table *t, struct bytes name,
 int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
 			 struct bytes shown, struct bytes to)
 {
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0) {
 		r = namespace_enter(s, to);
 		if (r == 0)
@@ -180,9 +176,8 @@ int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
 int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
 			   struct bytes shown)
 {
-	int r;
+	int r = front_begin_delete(s);
 
-	r = front_begin_delete(s);
 	if (r == 0) {
 		pthread_mutex_lock(&s->schema_lock);
 		r = make_of(s, t, name, shown, (struct bytes){0});

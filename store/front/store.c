@@ -423,9 +423,8 @@ static int care(struct store *s, struct table *t, enum store_call call,
 		int (*op)(struct store *s, struct table *t))
 {
 	uint64_t begin = watch_begin(s);
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = front_owns(s, t);
 	if (r == 0)

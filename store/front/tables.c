@@ -63,9 +63,8 @@ static int create(struct store *s, struct bytes name,
 int store_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema)
 {
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0 && schema)
 		r = args_schema(schema);
 	if (r == 0 && schema && schema->quota)
@@ -81,9 +80,8 @@ int store_table_create(struct store *s, struct bytes name,
 
 int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 {
-	int r;
+	int r = front_begin_delete(s);
 
-	r = front_begin_delete(s);
 	if (r == 0)
 		r = namespace_check_open(name);
 	if (r == 0)
@@ -93,9 +91,8 @@ int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 
 int store_table_truncate(struct store *s, struct bytes name)
 {
-	int r;
+	int r = front_begin_delete(s);
 
-	r = front_begin_delete(s);
 	if (r == 0)
 		r = namespace_check_open(name);
 	if (r == 0)
@@ -105,9 +102,8 @@ int store_table_truncate(struct store *s, struct bytes name)
 
 int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 {
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = front_can(s, CAN_RENAME_TABLE);
 	if (r == 0)
@@ -141,9 +137,8 @@ int alter_check_from(const struct alter *a, uint64_t version)
 int table_change(struct table *t, const struct alter *a)
 {
 	struct store *s = t->store;
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = args_schema(&a->to);
 	if (r == 0)
@@ -215,9 +210,8 @@ static int edit_family(void *family, const struct schema *now, struct alter *a)
 int table_add_family(struct table *t, struct bytes family)
 {
 	struct store *s = t->store;
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = family_name_check(family);
 	if (r == 0 && !s->ops->add_family)
@@ -317,9 +311,8 @@ int table_has_ttl(struct table *t)
 
 int store_namespace_create(struct store *s, struct bytes name)
 {
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = namespace_create(s, name);
 	return front_end(s, r);
@@ -328,9 +321,8 @@ int store_namespace_create(struct store *s, struct bytes name)
 int store_namespace_ensure(struct store *s, struct bytes table)
 {
 	struct bytes name = namespace_of(table);
-	int r;
+	int r = front_begin_write(s);
 
-	r = front_begin_write(s);
 	if (r == 0)
 		r = table_name_check(table);
 	if (r == 0 && name.len)
@@ -340,9 +332,8 @@ int store_namespace_ensure(struct store *s, struct bytes table)
 
 int store_namespace_drop(struct store *s, struct bytes name)
 {
-	int r;
+	int r = front_begin_delete(s);
 
-	r = front_begin_delete(s);
 	if (r == 0)
 		r = namespace_drop(s, name);
 	return front_end(s, r);

@@ -1,8 +1,6 @@
 #include "tests/crash/faults.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "store/value/why.h"
 #include "tests/crash/verdict.h"

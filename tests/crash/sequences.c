@@ -1,7 +1,6 @@
 #include "tests/crash/sequences.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/crash/search.h"
 

@@ -1,6 +1,5 @@
 #include "tests/crash/verdict.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include <xxhash.h>

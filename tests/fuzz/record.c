@@ -3,7 +3,6 @@
  * out lies inside it, and is written again as a record that reads the same.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/lsm/wal/record.h"
 

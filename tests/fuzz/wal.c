@@ -6,7 +6,6 @@
  * the rest is the ring. Unless flag 1 is set, the sums are made good first, or
  * no input would ever get past them.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

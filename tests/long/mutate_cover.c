@@ -4,7 +4,6 @@
  * that may open no files has noted all it did.
  */
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

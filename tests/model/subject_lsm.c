@@ -1,7 +1,5 @@
 #include "tests/model/subject.h"
 
-#include <errno.h>
-
 #include "store/lsm/admin/engine.h"
 #include "tests/sim/os_sim.h"
 

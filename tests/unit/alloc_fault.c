@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "tests/sim/disk.h"
 

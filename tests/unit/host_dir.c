@@ -1,7 +1,6 @@
 /* A directory is empty, or it is not, or that cannot be said; and nothing stays open. */
 #include <fcntl.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/unit/unit.h"

@@ -2,8 +2,6 @@
  * What the real door asks of the kernel: the linker puts these calls between
  * os_posix.c and the C library (--wrap).
  */
-#include <pthread.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* What a build without libmicrohttpd says of -o metrics. */
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "fs/control/scrape.h"

@@ -9,7 +9,6 @@
  * pages of a file and the names in a directory. Nothing outlives the process.
  */
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

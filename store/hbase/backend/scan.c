@@ -90,9 +90,8 @@ int hbase_scan_open(struct table *t, const struct scan_spec *spec,
 {
 	struct scan_spec narrowed = *spec;
 	struct hbase_scan *sc;
-	int r;
+	int r = hbase_shown(spec->snapshot, &t);
 
-	r = hbase_shown(spec->snapshot, &t);
 	if (r == 0 && spec->has_as_of && !scan_request_is_empty(spec)) {
 		r = hbase_past(t, spec);
 		narrowed.ts_max = spec->as_of + (spec->as_of < TS_MAX);

@@ -169,9 +169,8 @@ int lsm_check(const char *path, struct os *os,
 	/* It reads only, and says what is there. */
 	const struct store_options o = {
 		.read_only = true, .insecure = true, .wait_ms = STORE_WAIT_MS};
-	int r;
+	int r = directory_open(os ? os : os_posix(), path, &o, &k.dir);
 
-	r = directory_open(os ? os : os_posix(), path, &o, &k.dir);
 	if (r < 0)
 		return r;
 	r = manifest_open(k.dir, false, true, &m);

@@ -8,7 +8,6 @@
 #include "store/lsm/state/full.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -237,9 +236,8 @@ static int open_parts(struct lsm *db, const char *path)
 	bool ro = db->options.read_only;
 	const struct catalog *c;
 	uint64_t begun;
-	int r;
+	int r = directory_open(db->os, path, &db->options, &db->dir);
 
-	r = directory_open(db->os, path, &db->options, &db->dir);
 	if (r == 0)
 		full_fit(db);
 	if (r == 0)
@@ -310,9 +308,8 @@ int lsm_open(const char *path, const struct store_options *o,
 {
 	struct lsm *db = NULL;
 	struct why_kept kept;
-	int r;
+	int r = make(o, &db);
 
-	r = make(o, &db);
 	if (r < 0)
 		return r;
 	r = open_parts(db, path);

@@ -5,7 +5,6 @@
 #include "store/lsm/state/pins.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/lsm/admin/admin.h"

@@ -235,9 +235,8 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	struct table *base = NULL;
 	struct table_state *st = NULL;
 	struct edit e = {0};
-	int r;
+	int r = lsm_table_open(s, name, &base);
 
-	r = lsm_table_open(s, name, &base);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&db->catalog);
@@ -345,11 +344,10 @@ static int replace(struct lsm *db, struct lsm_table *t, const char *name,
 {
 	uint32_t next_tree = manifest_catalog(db->manifest)->next_tree;
 	struct table_state *old = t->now, *st;
-	int r;
+	int r = table_state_new(name ? name : old->name, old->version + 1,
+				schema ? schema : &old->schema,
+				fresh ? NULL : old, &next_tree, &st);
 
-	r = table_state_new(name ? name : old->name, old->version + 1,
-			    schema ? schema : &old->schema, fresh ? NULL : old,
-			    &next_tree, &st);
 	if (r < 0)
 		return why(r, "out of memory");
 	if (files)

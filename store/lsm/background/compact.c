@@ -654,9 +654,8 @@ static int compact_trees(struct lsm *db, struct table *t, unsigned newest)
 {
 	struct tree **trees;
 	size_t n;
-	int r;
+	int r = trees_collect(db, t, &trees, &n);
 
-	r = trees_collect(db, t, &trees, &n);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < n; i++)
@@ -668,9 +667,8 @@ static int compact_trees(struct lsm *db, struct table *t, unsigned newest)
 int lsm_compact(struct store *s, struct table *t)
 {
 	struct lsm *db = lsm_of(s);
-	int r;
+	int r = flush_all(db, NULL);
 
-	r = flush_all(db, NULL);
 	return r < 0 ? r : compact_trees(db, t, 0);
 }
 

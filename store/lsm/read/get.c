@@ -446,9 +446,8 @@ static int get_merged(const struct question *q, struct lsm *db,
 		.memory_bytes = sizeof(memory),
 	};
 	struct reader reader;
-	int r;
+	int r = reader_open(&reader, q->view, q->at, &spec);
 
-	r = reader_open(&reader, q->view, q->at, &spec);
 	if (r < 0)
 		return r;
 	r = cursor_seek_exact(reader_cursor(&reader), q->row);

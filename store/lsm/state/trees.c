@@ -297,10 +297,9 @@ static int load_table(struct lsm *db, const struct catalog_table *from,
 {
 	struct table_state *st = NULL;
 	uint32_t ids = 0;
-	int r;
+	int r = table_state_new(from->name, from->schema_version, &from->schema,
+				NULL, &ids, &st);
 
-	r = table_state_new(from->name, from->schema_version, &from->schema,
-			    NULL, &ids, &st);
 	for (uint32_t i = 0; r == 0 && i < st->schema.nfamilies; i++) {
 		st->trees[i]->id = from->trees[i].id;
 		r = load_files(db, st->trees[i], &from->trees[i],

@@ -2,7 +2,6 @@
 #include "store/lsm/wal/wal_replay.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/value/why.h"

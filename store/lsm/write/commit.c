@@ -236,9 +236,8 @@ int lsm_mutate_try(struct table *base, struct mutation *m)
 	struct lsm_table *t = (struct lsm_table *)base;
 	struct lsm *db = lsm_of(base->store);
 	struct commit c = {.db = db, .table = t};
-	int r;
+	int r = quota_admit(db, t, m);
 
-	r = quota_admit(db, t, m);
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&db->commit);
@@ -306,9 +305,8 @@ static int gather(struct commit *c, struct mutation *m, size_t n)
 	struct seen_rows seen = {0};
 	struct lsm *db = c->db;
 	size_t count = 0;
-	int r;
+	int r = note_start(db, c->seq);
 
-	r = note_start(db, c->seq);
 	while (r == 0 && count < n && db->record.len < RECORD_BYTES_MAX) {
 		size_t from = c->npending;
 		uint64_t seq = c->seq;
@@ -511,9 +509,8 @@ static int replay_row(void *arg, struct bytes row, const struct pending *p,
 int commit_replay(struct lsm *db, struct bytes record)
 {
 	uint64_t next_seq;
-	int r;
+	int r = record_read(record, &next_seq, replay_row, db);
 
-	r = record_read(record, &next_seq, replay_row, db);
 	if (r == 0 && next_seq > atomic_load(&db->seq) + 1)
 		atomic_store(&db->seq, next_seq - 1);
 	return r;

@@ -4,7 +4,6 @@
 #include "posix.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
