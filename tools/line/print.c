@@ -51,14 +51,64 @@ static int printed(int r)
 	return output.len >= OUTPUT_BYTES ? print_end() : EXIT_DONE;
 }
 
-/* Ends a line of JSON. */
-static int end_line(int r)
+/* What has been added to the line of JSON: 0, or the error that ends it. */
+static int line_err;
+
+static void open_in_line(const char *name, char bracket)
 {
-	if (r == 0)
-		r = json_close(&output, '}');
-	if (r == 0)
-		r = buf_append(&output, "\n", 1);
-	return printed(r);
+	if (line_err == 0)
+		line_err = json_open(&output, name, bracket);
+}
+
+static void close_in_line(char bracket)
+{
+	if (line_err == 0)
+		line_err = json_close(&output, bracket);
+}
+
+static void begin_line(void)
+{
+	line_err = 0;
+	open_in_line(NULL, '{');
+}
+
+static int end_line(void)
+{
+	close_in_line('}');
+	if (line_err == 0)
+		line_err = buf_append(&output, "\n", 1);
+	return printed(line_err);
+}
+
+/* Nothing, of a text that is NULL. */
+static void add_text(const char *name, const char *text)
+{
+	if (line_err == 0 && text)
+		line_err = json_str(&output, name, text);
+}
+
+static void add_bytes(const char *name, struct bytes b)
+{
+	if (line_err == 0)
+		line_err = json_bytes(&output, name, b);
+}
+
+static void add_number(const char *name, uint64_t n)
+{
+	if (line_err == 0)
+		line_err = json_uint(&output, name, n);
+}
+
+static void add_signed(const char *name, int64_t n)
+{
+	if (line_err == 0)
+		line_err = json_int(&output, name, n);
+}
+
+static void add_truth(const char *name, bool truth)
+{
+	if (line_err == 0)
+		line_err = json_bool(&output, name, truth);
 }
 
 static int text_line(const char *fmt, ...)
@@ -80,32 +130,24 @@ static int text_line(const char *fmt, ...)
 	return printed(r);
 }
 
-static int json_begin_cell(const struct cell *c)
+static void begin_cell(const struct cell *c)
 {
-	int r = json_open(&output, NULL, '{');
-
-	if (r == 0)
-		r = json_bytes(&output, "row", c->row);
-	if (r == 0)
-		r = json_bytes(&output, "family", c->family);
-	if (r == 0)
-		r = json_bytes(&output, "qualifier", c->qualifier);
-	if (r == 0)
-		r = json_int(&output, "timestamp", c->ts);
-	return r;
+	begin_line();
+	add_bytes("row", c->row);
+	add_bytes("family", c->family);
+	add_bytes("qualifier", c->qualifier);
+	add_signed("timestamp", c->ts);
 }
 
 static int json_cell(const struct cell *c)
 {
-	int r = json_begin_cell(c);
-
-	if (r == 0)
-		r = json_bytes(&output, "value", c->value);
-	if (r == 0 && c->ttl_ms)
-		r = json_uint(&output, "ttl", c->ttl_ms);
-	if (r == 0 && c->kind != CELL_PUT)
-		r = json_str(&output, "kind", kind_name(c->kind));
-	return end_line(r);
+	begin_cell(c);
+	add_bytes("value", c->value);
+	if (c->ttl_ms)
+		add_number("ttl", c->ttl_ms);
+	if (c->kind != CELL_PUT)
+		add_text("kind", kind_name(c->kind));
+	return end_line();
 }
 
 int print_cell(const struct cell *c)
@@ -180,8 +222,9 @@ int print_row(struct bytes row)
 	int r;
 
 	if (json) {
-		r = json_open(&output, NULL, '{');
-		return end_line(r < 0 ? r : json_bytes(&output, "row", row));
+		begin_line();
+		add_bytes("row", row);
+		return end_line();
 	}
 	r = cells_format_name(row, &output);
 	return printed(r < 0 ? r : buf_append(&output, "\n", 1));
@@ -189,94 +232,84 @@ int print_row(struct bytes row)
 
 int print_counter(const struct cell *c, int64_t n)
 {
-	int r;
-
 	if (!json)
 		return text_line("%lld\n", (long long)n);
-	r = json_begin_cell(c);
-	return end_line(r < 0 ? r : json_int(&output, "counter", n));
+	begin_cell(c);
+	add_signed("counter", n);
+	return end_line();
 }
 
 int print_name(const char *what, const char *name)
 {
-	int r;
-
 	if (!json)
 		return text_line("%s\n", name);
-	r = json_open(&output, NULL, '{');
-	return end_line(r < 0 ? r : json_str(&output, what, name));
+	begin_line();
+	add_text(what, name);
+	return end_line();
 }
 
 int print_namespace(const char *name, uint64_t tables)
 {
-	int r;
-
 	if (!json)
 		return text_line("namespace %s\ntables %llu\n", name,
 				 (unsigned long long)tables);
-	r = json_open(&output, NULL, '{');
-	if (r == 0)
-		r = json_str(&output, "namespace", name);
-	return end_line(r < 0 ? r : json_uint(&output, "tables", tables));
+	begin_line();
+	add_text("namespace", name);
+	add_number("tables", tables);
+	return end_line();
 }
 
 int print_figure(const char *what, uint64_t n)
 {
-	int r;
-
 	if (!json)
 		return text_line("%llu\n", (unsigned long long)n);
-	r = json_open(&output, NULL, '{');
-	return end_line(r < 0 ? r : json_uint(&output, what, n));
+	begin_line();
+	add_number(what, n);
+	return end_line();
 }
 
 int print_truth(const char *what, bool truth)
 {
-	int r;
-
 	if (!json)
 		return EXIT_DONE;
-	r = json_open(&output, NULL, '{');
-	return end_line(r < 0 ? r : json_bool(&output, what, truth));
+	begin_line();
+	add_truth(what, truth);
+	return end_line();
 }
 
-static int json_family(const struct family_schema *f)
+static void add_family(const struct family_schema *f)
 {
 	struct family_attr attr;
-	int r = json_open(&output, NULL, '{');
 
-	if (r == 0)
-		r = json_str(&output, "name", f->name);
-	for (unsigned i = 0; r == 0 && family_attr_get(&f->attrs, i, &attr);
-	     i++)
-		r = attr.choice ? json_str(&output, attr.word, attr.choice)
-				: json_uint(&output, attr.word, attr.number);
-	return r < 0 ? r : json_close(&output, '}');
+	open_in_line(NULL, '{');
+	add_text("name", f->name);
+	for (unsigned i = 0; family_attr_get(&f->attrs, i, &attr); i++) {
+		if (attr.choice)
+			add_text(attr.word, attr.choice);
+		else
+			add_number(attr.word, attr.number);
+	}
+	close_in_line('}');
 }
 
 static int json_schema(const char *table, const struct schema *s)
 {
 	char mode[16];
-	int r = json_open(&output, NULL, '{');
 
 	snprintf(mode, sizeof(mode), "%04o", s->mode);
-	if (r == 0)
-		r = json_str(&output, "table", table);
-	if (r == 0)
-		r = json_str(&output, "families", s->fixed ? "fixed" : "open");
-	if (r == 0)
-		r = json_str(&output, "mode", mode);
-	if (r == 0)
-		r = json_uint(&output, "uid", s->uid);
-	if (r == 0)
-		r = json_uint(&output, "gid", s->gid);
-	if (r == 0 && s->quota)
-		r = json_uint(&output, "quota", s->quota);
-	if (r == 0)
-		r = json_open(&output, "family", '[');
-	for (uint32_t i = 0; r == 0 && i < s->nfamilies; i++)
-		r = json_family(&s->families[i]);
-	return end_line(r < 0 ? r : json_close(&output, ']'));
+	begin_line();
+	add_text("table", table);
+	add_text("families", s->fixed ? "fixed" : "open");
+	add_text("mode", mode);
+	add_number("uid", s->uid);
+	add_number("gid", s->gid);
+	if (s->quota)
+		add_number("quota", s->quota);
+	open_in_line("family", '[');
+	for (uint32_t i = 0; i < s->nfamilies; i++)
+		add_family(&s->families[i]);
+	close_in_line(']');
+	return end_line();
 }
 
 int print_schema(const char *table, const struct schema *schema)
@@ -287,42 +320,32 @@ int print_schema(const char *table, const struct schema *schema)
 
 int print_stat(const struct store_stat *st)
 {
-	int r;
-
 	if (!json)
 		return text_line("%-30s %12llu  %s\n", st->name,
 				 (unsigned long long)st->value, st->help);
-	r = json_open(&output, NULL, '{');
-	if (r == 0)
-		r = json_str(&output, "name", st->name);
-	if (r == 0)
-		r = json_uint(&output, "value", st->value);
-	if (r == 0)
-		r = json_bool(&output, "counter", st->counter);
-	return end_line(r < 0 ? r : json_str(&output, "help", st->help));
+	begin_line();
+	add_text("name", st->name);
+	add_number("value", st->value);
+	add_truth("counter", st->counter);
+	add_text("help", st->help);
+	return end_line();
 }
 
 static int json_status(const struct print_status *st)
 {
-	int r = json_open(&output, NULL, '{');
-
-	if (r == 0)
-		r = json_str(&output, "store", st->store);
-	if (r == 0 && st->mountpoint)
-		r = json_str(&output, "mountpoint", st->mountpoint);
-	if (r == 0)
-		r = json_bool(&output, "healthy", !st->trouble);
-	if (r == 0 && st->trouble)
-		r = json_str(&output, "trouble", st->trouble);
-	if (r < 0 || st->unknown)
-		return end_line(r);
-	r = json_uint(&output, "tables", st->tables);
-	if (r < 0 || !st->told)
-		return end_line(r);
-	r = json_uint(&output, "files", st->files);
-	if (r == 0)
-		r = json_uint(&output, "bytes", st->bytes);
-	return end_line(r < 0 ? r : json_uint(&output, "damaged", st->damaged));
+	begin_line();
+	add_text("store", st->store);
+	add_text("mountpoint", st->mountpoint);
+	add_truth("healthy", !st->trouble);
+	add_text("trouble", st->trouble);
+	if (!st->unknown)
+		add_number("tables", st->tables);
+	if (!st->unknown && st->told) {
+		add_number("files", st->files);
+		add_number("bytes", st->bytes);
+		add_number("damaged", st->damaged);
+	}
+	return end_line();
 }
 
 static const char *many(uint64_t n)
@@ -357,24 +380,19 @@ int print_status(const struct print_status *st)
 static int json_table(const char *name, const struct table_info *i,
 		      uint64_t quota)
 {
-	int r = json_open(&output, NULL, '{');
-
-	if (r == 0)
-		r = json_str(&output, "table", name);
-	if (r < 0 || !i)
-		return end_line(r);
-	r = json_bool(&output, "exact", i->exact);
-	if (r == 0)
-		r = json_uint(&output, "rows", i->rows);
-	if (r == 0)
-		r = json_uint(&output, "cells", i->cells);
-	if (r == 0)
-		r = json_uint(&output, "files", i->files);
-	if (r == 0)
-		r = json_uint(&output, "bytes", i->bytes);
-	if (r == 0 && quota)
-		r = json_uint(&output, "quota", quota);
-	return end_line(r < 0 ? r : json_uint(&output, "damaged", i->damaged));
+	begin_line();
+	add_text("table", name);
+	if (!i)
+		return end_line();
+	add_truth("exact", i->exact);
+	add_number("rows", i->rows);
+	add_number("cells", i->cells);
+	add_number("files", i->files);
+	add_number("bytes", i->bytes);
+	if (quota)
+		add_number("quota", quota);
+	add_number("damaged", i->damaged);
+	return end_line();
 }
 
 int print_status_table(const char *name, const struct table_info *i,
@@ -401,25 +419,18 @@ int print_status_table(const char *name, const struct table_info *i,
 
 int print_fault(const char *sentence)
 {
-	int r;
-
-	if (!json)
-		return text_line("%s\n", sentence);
-	r = json_open(&output, NULL, '{');
-	return end_line(r < 0 ? r : json_str(&output, "fault", sentence));
+	return print_name("fault", sentence);
 }
 
 int print_faults(const char *store, int faults)
 {
-	int r;
-
 	if (!json)
 		return text_line("%s: %d fault%s\n", store, faults,
 				 faults == 1 ? "" : "s");
-	r = json_open(&output, NULL, '{');
-	if (r == 0)
-		r = json_str(&output, "store", store);
-	return end_line(r < 0 ? r : json_int(&output, "faults", faults));
+	begin_line();
+	add_text("store", store);
+	add_signed("faults", faults);
+	return end_line();
 }
 
 /* A part that is lost: nine fields, of which some may be empty. */
@@ -439,49 +450,41 @@ static int lost_line(const struct store_rescue *n)
 	return r < 0 ? printed(r) : text_line("\t%s\n", n->reason);
 }
 
-static int json_lost(const struct store_rescue *n)
+static void add_lost(const struct store_rescue *n)
 {
-	int r = json_str(&output, "lost", n->file);
-
-	if (r == 0 && n->table)
-		r = json_str(&output, "table", n->table);
-	if (r == 0 && n->family)
-		r = json_str(&output, "family", n->family);
-	if (r == 0)
-		r = json_uint(&output, "offset", n->offset);
-	if (r == 0 && n->bytes)
-		r = json_uint(&output, "bytes", n->bytes);
-	if (r == 0 && n->from.len)
-		r = json_bytes(&output, "from", n->from);
-	if (r == 0 && n->to.len)
-		r = json_bytes(&output, "to", n->to);
-	return r < 0 ? r : json_str(&output, "reason", n->reason);
+	add_text("lost", n->file);
+	add_text("table", n->table);
+	add_text("family", n->family);
+	add_number("offset", n->offset);
+	if (n->bytes)
+		add_number("bytes", n->bytes);
+	if (n->from.len)
+		add_bytes("from", n->from);
+	if (n->to.len)
+		add_bytes("to", n->to);
+	add_text("reason", n->reason);
 }
 
 static int json_rescue(const struct store_rescue *n)
 {
-	int r;
-
-	if (n->kind == RESCUE_LOST)
-		return json_lost(n);
-	if (n->kind == RESCUE_NOTE)
-		return json_str(&output, "note", n->reason);
-	r = json_str(&output, "table", n->table);
-	if (r == 0)
-		r = json_str(&output, "family", n->family);
-	if (r == 0)
-		r = json_uint(&output, "rows", n->rows);
-	return r < 0 ? r : json_uint(&output, "cells", n->cells);
+	begin_line();
+	if (n->kind == RESCUE_LOST) {
+		add_lost(n);
+	} else if (n->kind == RESCUE_NOTE) {
+		add_text("note", n->reason);
+	} else {
+		add_text("table", n->table);
+		add_text("family", n->family);
+		add_number("rows", n->rows);
+		add_number("cells", n->cells);
+	}
+	return end_line();
 }
 
 int print_rescue(const struct store_rescue *n)
 {
-	int r;
-
-	if (json) {
-		r = json_open(&output, NULL, '{');
-		return end_line(r < 0 ? r : json_rescue(n));
-	}
+	if (json)
+		return json_rescue(n);
 	if (n->kind == RESCUE_LOST)
 		return lost_line(n);
 	if (n->kind == RESCUE_NOTE)
@@ -497,45 +500,37 @@ int print_snapshot(const struct snapshot_info *info)
 
 	if (!json) {
 		r = cells_format_name(bytes_str(info->name), &output);
-		if (r < 0)
-			return printed(r);
-		return text_line("\t%lld\n", (long long)info->taken_ms);
+		return r < 0 ? printed(r)
+			     : text_line("\t%lld\n", (long long)info->taken_ms);
 	}
-	r = json_open(&output, NULL, '{');
-	if (r == 0)
-		r = json_str(&output, "snapshot", info->name);
-	return end_line(r < 0 ? r : json_int(&output, "taken", info->taken_ms));
+	begin_line();
+	add_text("snapshot", info->name);
+	add_signed("taken", info->taken_ms);
+	return end_line();
 }
 
 int print_backup(uint64_t number, int64_t taken_ms, uint64_t files,
 		 uint64_t bytes, uint64_t log)
 {
-	int r;
-
 	if (!json)
 		return text_line("%llu\t%lld\t%llu\t%llu\t%llu\n",
 				 (unsigned long long)number,
 				 (long long)taken_ms, (unsigned long long)files,
 				 (unsigned long long)bytes,
 				 (unsigned long long)log);
-	r = json_open(&output, NULL, '{');
-	if (r == 0)
-		r = json_uint(&output, "backup", number);
-	if (r == 0)
-		r = json_int(&output, "taken", taken_ms);
-	if (r == 0)
-		r = json_uint(&output, "files", files);
-	if (r == 0)
-		r = json_uint(&output, "bytes", bytes);
-	return end_line(r < 0 ? r : json_uint(&output, "log", log));
+	begin_line();
+	add_number("backup", number);
+	add_signed("taken", taken_ms);
+	add_number("files", files);
+	add_number("bytes", bytes);
+	add_number("log", log);
+	return end_line();
 }
 
 int print_backup_made(uint64_t number, uint64_t files, uint64_t bytes,
 		      uint64_t carried_files, uint64_t carried,
 		      int64_t moment_ms)
 {
-	int r;
-
 	if (!json)
 		return text_line(
 			"%llu\t%llu\t%llu\t%llu\t%llu\t%lld\n",
@@ -543,16 +538,12 @@ int print_backup_made(uint64_t number, uint64_t files, uint64_t bytes,
 			(unsigned long long)bytes,
 			(unsigned long long)carried_files,
 			(unsigned long long)carried, (long long)moment_ms);
-	r = json_open(&output, NULL, '{');
-	if (r == 0)
-		r = json_uint(&output, "backup", number);
-	if (r == 0)
-		r = json_uint(&output, "files", files);
-	if (r == 0)
-		r = json_uint(&output, "bytes", bytes);
-	if (r == 0)
-		r = json_uint(&output, "carried_files", carried_files);
-	if (r == 0)
-		r = json_uint(&output, "carried", carried);
-	return end_line(r < 0 ? r : json_int(&output, "moment", moment_ms));
+	begin_line();
+	add_number("backup", number);
+	add_number("files", files);
+	add_number("bytes", bytes);
+	add_number("carried_files", carried_files);
+	add_number("carried", carried);
+	add_signed("moment", moment_ms);
+	return end_line();
 }
