@@ -59,6 +59,22 @@ static bool seen(struct os *os, const char *a, const char *b, bool killed)
 	return found;
 }
 
+/* What the file is after a loss of power now. */
+static void assert_durable(struct os *os, const char *name, const char *want)
+{
+	struct os *after = sim_after_power_loss(os);
+
+	assert_string_equal(text(after, name), want);
+	sim_free(after);
+}
+
+static void end(struct os *os, struct os_dir *d, struct os_file *f)
+{
+	os_close(f);
+	os_dir_close(d);
+	sim_free(os);
+}
+
 static void what_is_written_is_read_and_listed(void **state)
 {
 	struct os *os = sim_new(1);
@@ -148,9 +164,7 @@ static void a_write_persists_wholly_partly_or_not(void **state)
 	assert_true(seen(os, "x234", "-", false));
 	assert_true(seen(os, "x23y", "-", false));
 	assert_false(seen(os, "123y", "-", true));
-	os_close(f);
-	os_dir_close(d);
-	sim_free(os);
+	end(os, d, f);
 }
 
 static void a_synced_write_is_durable_and_nothing_else(void **state)
@@ -158,22 +172,17 @@ static void a_synced_write_is_durable_and_nothing_else(void **state)
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
 	struct os_file *f = make(d, "a");
-	struct os *after;
 
 	os_dir_sync(d);
 	assert_int_equal(os_pwrite_sync(f, "1234", 4, 0), 0);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "1234");
-	sim_free(after);
+	assert_durable(os, "a", "1234");
 	/* Until it returns it is as any other. */
 	assert_true(seen(os, "", "-", false));
 	assert_true(seen(os, "0000", "-", false));
 	os_pwrite(f, "x", 1, 0);
 	os_pwrite(f, "y", 1, 3);
 	assert_int_equal(os_pwrite_sync(f, "z", 1, 3), 0);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "123z");
-	sim_free(after);
+	assert_durable(os, "a", "123z");
 	assert_true(seen(os, "x23z", "-", false));
 	/* What it lies over does not come back. */
 	assert_int_equal(os_pwrite_sync(f, "9", 1, 1), 0);
@@ -182,12 +191,8 @@ static void a_synced_write_is_durable_and_nothing_else(void **state)
 	assert_int_equal(sim_syncs(os, SIM_FDATASYNC), 3);
 	sim_ignore(os, SIM_FDATASYNC, NULL, 1);
 	assert_int_equal(os_pwrite_sync(f, "8", 1, 1), 0);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "193z");
-	sim_free(after);
-	os_close(f);
-	os_dir_close(d);
-	sim_free(os);
+	assert_durable(os, "a", "193z");
+	end(os, d, f);
 }
 
 static void names_persist_apart_from_data(void **state)
@@ -195,17 +200,12 @@ static void names_persist_apart_from_data(void **state)
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
 	struct os_file *f = make(d, "a");
-	struct os *after;
 
 	os_pwrite(f, "1", 1, 0);
 	os_fdatasync(f);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "-");
-	sim_free(after);
+	assert_durable(os, "a", "-");
 	os_dir_sync(d);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "1");
-	sim_free(after);
+	assert_durable(os, "a", "1");
 	/* What is pending goes with the inode, not with the name. */
 	os_pwrite(f, "2", 1, 0);
 	os_rename(d, "a", "b");
@@ -214,9 +214,7 @@ static void names_persist_apart_from_data(void **state)
 	assert_true(seen(os, "-", "1", false));
 	assert_true(seen(os, "-", "2", false));
 	assert_true(seen(os, "-", "2", true));
-	os_close(f);
-	os_dir_close(d);
-	sim_free(os);
+	end(os, d, f);
 }
 
 static void an_unlinked_file_comes_back_with_its_content(void **state)
@@ -234,15 +232,11 @@ static void an_unlinked_file_comes_back_with_its_content(void **state)
 	f = make(d, "a");
 	os_pwrite(f, "new", 3, 0);
 	os_close(f);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "old");
-	sim_free(after);
+	assert_durable(os, "a", "old");
 	assert_true(seen(os, "new", "-", false));
 	assert_true(seen(os, "", "-", false));
 	os_dir_sync(d);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "");
-	sim_free(after);
+	assert_durable(os, "a", "");
 	after = sim_after_kill(os);
 	assert_string_equal(text(after, "a"), "new");
 	sim_free(after);
@@ -306,9 +300,7 @@ static void marks_are_told_with_the_image(void **state)
 	assert_true(sim_crash_images(c) > 4);
 	assert_true(sim_crash_repeats(c) > 0);
 	sim_crash_free(c);
-	os_close(f);
-	os_dir_close(d);
-	sim_free(os);
+	end(os, d, f);
 }
 
 static void an_ignored_sync_makes_nothing_durable(void **state)
@@ -316,7 +308,6 @@ static void an_ignored_sync_makes_nothing_durable(void **state)
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
 	struct os_file *f = make(d, "a");
-	struct os *after;
 
 	os_dir_sync(d);
 	sim_ignore(os, SIM_FDATASYNC, NULL, 2);
@@ -324,25 +315,17 @@ static void an_ignored_sync_makes_nothing_durable(void **state)
 	os_fdatasync(f);
 	os_pwrite(f, "2", 1, 0);
 	os_fdatasync(f);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "1");
-	sim_free(after);
+	assert_durable(os, "a", "1");
 	os_fdatasync(f);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "2");
-	sim_free(after);
+	assert_durable(os, "a", "2");
 	assert_int_equal(sim_syncs(os, SIM_FDATASYNC), 3);
 	assert_int_equal(sim_syncs(os, SIM_DIR_SYNC), 1);
 	sim_ignore(os, SIM_DIR_SYNC, NULL, 0);
 	os_rename(d, "a", "b");
 	os_dir_sync(d);
 	os_dir_sync(d);
-	after = sim_after_power_loss(os);
-	assert_string_equal(text(after, "a"), "2");
-	sim_free(after);
-	os_close(f);
-	os_dir_close(d);
-	sim_free(os);
+	assert_durable(os, "a", "2");
+	end(os, d, f);
 }
 
 static void space_is_limited_and_given_back(void **state)
