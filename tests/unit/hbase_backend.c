@@ -19,6 +19,8 @@
 #define FUTURE 9000000000000000
 
 struct played_cluster {
+	struct store *s;
+	struct table *t; /* the table "t" */
 	int fd;
 	uint16_t port;
 	bool new_version_behavior;
@@ -370,7 +372,7 @@ static void *accept_all(void *arg)
 	return NULL;
 }
 
-static void begin(struct played_cluster *c, struct store **s, struct table **t)
+static void begin(struct played_cluster *c)
 {
 	const struct store_options o = {0};
 	char name[64];
@@ -379,14 +381,14 @@ static void begin(struct played_cluster *c, struct store **s, struct table **t)
 	c->fd = server_listen(&c->port);
 	pthread_create(&c->acceptor, NULL, accept_all, c);
 	snprintf(name, sizeof(name), "hbase://127.0.0.1:%u", c->port);
-	assert_int_equal(hbase_open(name, &o, s), 0);
-	assert_int_equal(table_open(*s, bytes_str("t"), t), 0);
+	assert_int_equal(hbase_open(name, &o, &c->s), 0);
+	assert_int_equal(table_open(c->s, bytes_str("t"), &c->t), 0);
 }
 
-static void end(struct played_cluster *c, struct store *s, struct table *t)
+static void end(struct played_cluster *c)
 {
-	table_unref(t);
-	assert_int_equal(store_close(s), 0);
+	table_unref(c->t);
+	assert_int_equal(store_close(c->s), 0);
 	shutdown(c->fd, SHUT_RDWR);
 	pthread_join(c->acceptor, NULL);
 	while (c->nthreads)
@@ -434,11 +436,9 @@ static void assert_put_beside_delete(bool new_version_behavior)
 		.ncells = 1,
 	};
 	const struct cell *put, *marker;
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_mutate(t, &m, 0), 1);
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), 1);
 	assert_int_equal(c.nsent, 3);
 	put = sent_of(&c, CELL_PUT, "a");
 	marker = sent_of(&c, CELL_DELETE_FAMILY, "a");
@@ -446,7 +446,7 @@ static void assert_put_beside_delete(bool new_version_behavior)
 	assert_true(put->ts < FUTURE);
 	assert_true(put->ts == changes[1].ts_given);
 	assert_true(sent_of(&c, CELL_DELETE_FAMILY, "b")->ts == FUTURE);
-	end(&c, s, t);
+	end(&c);
 }
 
 static void a_put_beside_a_delete_of_the_row_stays(void **state)
@@ -468,13 +468,11 @@ static void nothing_is_put_behind_the_end_of_time(void **state)
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = changes, .nchanges = 2};
 	struct played_cluster c = {.new_version_behavior = true};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_mutate(t, &m, 0), -EOVERFLOW);
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), -EOVERFLOW);
 	assert_null(strstr(c.methods, " Multi"));
-	end(&c, s, t);
+	end(&c);
 }
 
 /*
@@ -503,17 +501,15 @@ static void a_put_looks_at_its_column_alone(void **state)
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
 	struct played_cluster c = {.cells = cells, .ncells = 3};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_mutate(t, &m, 0), 1);
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), 1);
 	assert_true(change.ts_given == FUTURE + 6);
 	change.qualifier = (struct bytes){0};
-	assert_int_equal(table_mutate(t, &m, 0), 1);
+	assert_int_equal(table_mutate(c.t, &m, 0), 1);
 	assert_true(change.ts_given == FUTURE + 6);
 	assert_int_equal(c.of_all, 0);
-	end(&c, s, t);
+	end(&c);
 }
 
 /* Who is to know it before there is a value asks so. */
@@ -528,22 +524,20 @@ static void that_no_time_is_left_is_known_before(void **state)
 		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
 	struct played_cluster c = {
 		.new_version_behavior = true, .cells = &last, .ncells = 1};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_mutate_try(t, &m), 1);
+	begin(&c);
+	assert_int_equal(table_mutate_try(c.t, &m), 1);
 	change.ts = TS_AUTO;
-	assert_int_equal(table_mutate_try(t, &m), -EOVERFLOW);
+	assert_int_equal(table_mutate_try(c.t, &m), -EOVERFLOW);
 	assert_non_null(strstr(store_why(), "no timestamp is left"));
 	change.op = CHANGE_APPEND;
-	assert_int_equal(table_mutate_try(t, &m), -EOVERFLOW);
+	assert_int_equal(table_mutate_try(c.t, &m), -EOVERFLOW);
 	c.ncells = 0;
-	assert_int_equal(table_mutate_try(t, &m), 1);
+	assert_int_equal(table_mutate_try(c.t, &m), 1);
 	change.family = bytes_str("c");
-	assert_int_equal(table_mutate_try(t, &m), -EPERM);
+	assert_int_equal(table_mutate_try(c.t, &m), -EPERM);
 	assert_null(strstr(c.methods, " Multi"));
-	end(&c, s, t);
+	end(&c);
 }
 
 /* HBase would make a version behind the end of time, which cannot be read. */
@@ -595,17 +589,15 @@ static void a_sum_is_not_put_behind_the_end_of_time(void **state)
 static void a_read_only_table_is_not_writable(void **state)
 {
 	struct played_cluster c = {.read_only = true};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_writable(t), -EROFS);
+	begin(&c);
+	assert_int_equal(table_writable(c.t), -EROFS);
 	assert_non_null(strstr(store_why(), "table t is READONLY"));
-	end(&c, s, t);
+	end(&c);
 	c = (struct played_cluster){0};
-	begin(&c, &s, &t);
-	assert_int_equal(table_writable(t), 0);
-	end(&c, s, t);
+	begin(&c);
+	assert_int_equal(table_writable(c.t), 0);
+	end(&c);
 }
 
 static void assert_refused(const char *refusal, int err, const char *advice)
@@ -615,14 +607,12 @@ static void assert_refused(const char *refusal, int err, const char *advice)
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
 	struct played_cluster c = {.refusal = refusal};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_mutate(t, &m, 0), err);
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), err);
 	assert_non_null(strstr(store_why(), refusal));
 	assert_non_null(strstr(store_why(), advice));
-	end(&c, s, t);
+	end(&c);
 }
 
 static void what_a_server_says_in_words_alone_is_understood(void **state)
@@ -648,27 +638,23 @@ static void a_check_of_no_family_is_refused(void **state)
 			     .checks = &check,
 			     .nchecks = 1};
 	struct played_cluster c = {0};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_mutate(t, &m, 0), -EPERM);
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), -EPERM);
 	assert_non_null(strstr(store_why(), "no family c"));
-	end(&c, s, t);
+	end(&c);
 }
 
 static void a_table_with_a_snapshot_is_not_emptied(void **state)
 {
 	struct played_cluster c = {0};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(store_table_truncate(s, bytes_str("t")), -ENOTEMPTY);
-	assert_int_equal(store_table_drop(s, bytes_str("t"), false),
+	begin(&c);
+	assert_int_equal(store_table_truncate(c.s, bytes_str("t")), -ENOTEMPTY);
+	assert_int_equal(store_table_drop(c.s, bytes_str("t"), false),
 			 -ENOTEMPTY);
 	assert_null(strstr(c.methods, "DisableTable"));
-	end(&c, s, t);
+	end(&c);
 }
 
 /* What HBase cannot keep is known before the change is made. */
@@ -676,18 +662,16 @@ static void a_schema_is_judged_without_a_change(void **state)
 {
 	struct alter a = {.rest = ALTER_KEEP, .dry = true};
 	struct played_cluster c = {0};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_schema(t, &a.to), 0);
-	assert_int_equal(table_change(t, &a), 0);
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	assert_int_equal(table_change(c.t, &a), 0);
 	a.to.families[0].attrs.ttl_ms = 36500 * 86400000ull;
-	assert_int_equal(table_change(t, &a), -EINVAL);
+	assert_int_equal(table_change(c.t, &a), -EINVAL);
 	assert_non_null(strstr(store_why(), "3153600000 s"));
 	assert_null(strstr(c.methods, "ModifyTable"));
 	schema_free(&a.to);
-	end(&c, s, t);
+	end(&c);
 }
 
 struct meanwhile {
@@ -712,29 +696,25 @@ static void an_edit_is_made_again_of_what_another_client_did(void **state)
 {
 	struct played_cluster c = {0};
 	struct meanwhile m = {&c, 0};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_edit(t, edit_mode, &m), 0);
+	begin(&c);
+	assert_int_equal(table_edit(c.t, edit_mode, &m), 0);
 	assert_int_equal(m.calls, 2);
-	end(&c, s, t);
+	end(&c);
 }
 
 static void a_family_is_added_to_those_that_are_there(void **state)
 {
 	struct played_cluster c = {0};
 	struct schema known;
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_schema(t, &known), 0);
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &known), 0);
 	c.has_c = true;
-	assert_int_equal(table_add_family(t, bytes_str("c")), -EEXIST);
+	assert_int_equal(table_add_family(c.t, bytes_str("c")), -EEXIST);
 	assert_null(strstr(c.methods, "ModifyTable"));
 	schema_free(&known);
-	end(&c, s, t);
+	end(&c);
 }
 
 /* The change is made by the call @method, and by no other. */
@@ -743,15 +723,13 @@ static void assert_change(const struct alter *a, const char *method)
 	static const char *const all[] = {"ModifyTable", "AddColumn",
 					  "ModifyColumn", "DeleteColumn"};
 	struct played_cluster c = {0};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_change(t, a), 0);
+	begin(&c);
+	assert_int_equal(table_change(c.t, a), 0);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(strstr(c.methods, all[i]) != NULL,
 				 !strcmp(all[i], method));
-	end(&c, s, t);
+	end(&c);
 }
 
 /* By these the master sees whether another client was first. */
@@ -783,22 +761,20 @@ static void a_schema_that_is_written_again_notes_since_when(void **state)
 {
 	struct played_cluster c = {.keeps = true};
 	struct alter a = {.rest = ALTER_KEEP};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_schema(t, &a.to), 0);
-	assert_int_equal(table_change(t, &a), 0);
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	assert_int_equal(table_change(c.t, &a), 0);
 	assert_non_null(strstr(c.methods, "ModifyTable"));
 	schema_free(&a.to);
-	end(&c, s, t);
+	end(&c);
 	c = (struct played_cluster){0};
-	begin(&c, &s, &t);
-	assert_int_equal(table_schema(t, &a.to), 0);
-	assert_int_equal(table_change(t, &a), 0);
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	assert_int_equal(table_change(c.t, &a), 0);
 	assert_null(strstr(c.methods, "ModifyTable"));
 	schema_free(&a.to);
-	end(&c, s, t);
+	end(&c);
 }
 
 static int edit_add(void *arg, const struct schema *now, struct alter *a)
@@ -818,14 +794,12 @@ static int edit_add(void *arg, const struct schema *now, struct alter *a)
 static void a_family_that_another_client_adds_meanwhile_stays(void **state)
 {
 	struct played_cluster c = {.overtaken = 1};
-	struct store *s;
-	struct table *t;
 	unsigned calls = 0;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_edit(t, edit_add, &calls), 0);
+	begin(&c);
+	assert_int_equal(table_edit(c.t, edit_add, &calls), 0);
 	assert_int_equal(calls, 2);
-	end(&c, s, t);
+	end(&c);
 }
 
 /* Without a time between the bounds of the scan a family may have times. */
@@ -842,37 +816,33 @@ static void families_have_times_where_the_scan_has_none(void **state)
 	struct scan_spec spec = {
 		.granularity = SCAN_CELLS, .ts_min = 7, .ts_max = 7};
 	struct played_cluster c = {.cells = cells, .ncells = 1};
-	struct store *s;
-	struct table *t;
 	struct scan *sc;
 	struct cell cell;
 
-	begin(&c, &s, &t);
-	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	begin(&c);
+	assert_int_equal(scan_open(c.t, &spec, &sc), 0);
 	assert_int_equal(scan_next(sc, &cell), 0);
 	scan_close(sc);
 	spec.family_ranges = &range;
 	spec.nfamily_ranges = 1;
-	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	assert_int_equal(scan_open(c.t, &spec, &sc), 0);
 	assert_int_equal(scan_next(sc, &cell), 1);
 	assert_true(cell.ts == 5);
 	scan_close(sc);
-	end(&c, s, t);
+	end(&c);
 }
 
 static void assert_flushed(struct played_cluster *c, const char *methods)
 {
-	struct store *s;
-	struct table *t;
 	char *from;
 
-	begin(c, &s, &t);
+	begin(c);
 	c->methods[0] = 0;
-	assert_int_equal(store_flush(s, t), 0);
+	assert_int_equal(store_flush(c->s, c->t), 0);
 	from = strstr(c->methods, " FlushTable");
 	assert_non_null(from);
 	assert_string_equal(from, methods);
-	end(c, s, t);
+	end(c);
 }
 
 /* The master does it from HBase 2.6 on, else the servers of the regions. */
@@ -897,14 +867,12 @@ static void a_region_that_moved_is_flushed_where_it_is(void **state)
 static void a_region_that_is_nowhere_is_busy(void **state)
 {
 	struct played_cluster c = {.unserved = UINT_MAX};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(store_flush(s, t), -EBUSY);
+	begin(&c);
+	assert_int_equal(store_flush(c.s, c.t), -EBUSY);
 	assert_non_null(strstr(store_why(), "NotServingRegionException"));
 	assert_true(UINT_MAX - c.unserved < 10);
-	end(&c, s, t);
+	end(&c);
 }
 
 /* The servers merge files only, and all cells are to be merged. */
@@ -912,17 +880,15 @@ static void memory_is_flushed_before_files_are_compacted(void **state)
 {
 	struct played_cluster c = {0};
 	const char *flush, *compact;
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(store_compact(s, t), 0);
+	begin(&c);
+	assert_int_equal(store_compact(c.s, c.t), 0);
 	flush = strstr(c.methods, " FlushRegion");
 	compact = strstr(c.methods, " CompactRegion");
 	assert_non_null(flush);
 	assert_non_null(compact);
 	assert_true(flush < compact);
-	end(&c, s, t);
+	end(&c);
 }
 
 static void assert_lengths(uint8_t granularity, bool wanted)
@@ -930,17 +896,15 @@ static void assert_lengths(uint8_t granularity, bool wanted)
 	const struct scan_spec spec = {.granularity = granularity,
 				       .keys_only = true};
 	struct played_cluster c = {.wants_lengths = !wanted};
-	struct store *s;
-	struct table *t;
 	struct scan *sc;
 	struct cell cell;
 
-	begin(&c, &s, &t);
-	assert_int_equal(scan_open(t, &spec, &sc), 0);
+	begin(&c);
+	assert_int_equal(scan_open(c.t, &spec, &sc), 0);
 	assert_int_equal(scan_next(sc, &cell), 0);
 	scan_close(sc);
 	assert_true(c.wants_lengths == wanted);
-	end(&c, s, t);
+	end(&c);
 }
 
 /* A server makes them one by one, and they are sent. */
@@ -956,13 +920,11 @@ static void lengths_are_asked_of_what_is_shown_with_them(void **state)
 static void the_end_of_a_long_compaction_is_waited_for(void **state)
 {
 	struct played_cluster c = {.compacting = 210};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(store_compact(s, t), 0);
+	begin(&c);
+	assert_int_equal(store_compact(c.s, c.t), 0);
 	assert_int_equal(c.compacting, 0);
-	end(&c, s, t);
+	end(&c);
 }
 
 int main(void)
