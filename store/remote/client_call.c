@@ -56,8 +56,7 @@ static int exchange(struct remote *r, struct buf *request, struct buf *reply,
 	if (r->is_lost)
 		return why(-ENOTCONN, "the store is served no more");
 	id = ++r->last_id;
-	for (int i = 0; i < 4; i++)
-		request->data[4 + i] = (uint8_t)(id >> (8 * i));
+	bytes_put_le32(request->data + 4, id);
 	err = r->channel->send(r->channel, buf_bytes(request));
 	if (err < 0)
 		return lost(r, -err, NULL);

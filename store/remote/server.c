@@ -212,8 +212,7 @@ static int reply_to(struct served *sv, struct bytes frame)
 		if (wire_end(&out, at) < 0)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < 4; i++)
-		sv->out.data[at + 8 + i] = (uint8_t)((uint32_t)r >> (8 * i));
+	bytes_put_le32(sv->out.data + at + 8, (uint32_t)r);
 	return 0;
 }
 

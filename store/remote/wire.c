@@ -24,8 +24,7 @@ int wire_end(struct encoder *e, size_t at)
 			   "a message of %zu bytes: at most %u go through a "
 			   "mount at once",
 			   len, WIRE_FRAME_MAX);
-	for (int i = 0; i < 4; i++)
-		e->out->data[at + (size_t)i] = (uint8_t)(len >> (8 * i));
+	bytes_put_le32(e->out->data + at, (uint32_t)len);
 	return 0;
 }
 

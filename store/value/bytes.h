@@ -47,6 +47,29 @@ static inline uint32_t bytes_load32(const uint8_t *p)
 	return v;
 }
 
+/* Little-endian numbers, as byte formats have them. */
+static inline uint32_t bytes_le32(const uint8_t *p)
+{
+	return le32toh(bytes_load32(p));
+}
+
+static inline uint64_t bytes_le64(const uint8_t *p)
+{
+	return le64toh(bytes_load64(p));
+}
+
+static inline void bytes_put_le32(uint8_t *p, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static inline void bytes_put_le64(uint8_t *p, uint64_t v)
+{
+	v = htole64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
 /*
  * As memcmp(), inline: names are short, so that the call would cost more than
  * the comparison. Two loads, which may overlap, cover the lengths in between.

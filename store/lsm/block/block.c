@@ -23,22 +23,6 @@ const uint64_t block_mask[9] = {0,	  BYTES(1), BYTES(2),
 				BYTES(3), BYTES(4), BYTES(5),
 				BYTES(6), BYTES(7), BYTES(8)};
 
-static uint32_t le32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le32toh(v);
-}
-
-static uint64_t le64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
-}
-
 int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 {
 	struct block *b;
@@ -131,9 +115,9 @@ static int decode_header(struct block *b)
 	const uint8_t *h = b->raw;
 	struct column *c = b->column;
 
-	b->ncell = le32(h + 4);
-	b->nqual = le32(h + 8);
-	if (le32(h) != b->nrow)
+	b->ncell = bytes_le32(h + 4);
+	b->nqual = bytes_le32(h + 8);
+	if (bytes_le32(h) != b->nrow)
 		return damaged("number of rows differs from the index");
 	/* Each cell differs from its neighbour in at least one byte. */
 	if (b->ncell < b->nrow || b->ncell > b->raw_len)
@@ -153,9 +137,9 @@ static int decode_header(struct block *b)
 		if (h[i])
 			return damaged("bytes that must be zero are not");
 	b->base[BLOCK_KIND - BLOCK_TS] = h[15];
-	b->base[BLOCK_TS - BLOCK_TS] = le64(h + 32);
-	b->base[BLOCK_SEQ - BLOCK_TS] = le64(h + 40);
-	b->base[BLOCK_TTL - BLOCK_TS] = le64(h + 48);
+	b->base[BLOCK_TS - BLOCK_TS] = bytes_le64(h + 32);
+	b->base[BLOCK_SEQ - BLOCK_TS] = bytes_le64(h + 40);
+	b->base[BLOCK_TTL - BLOCK_TS] = bytes_le64(h + 48);
 	return 0;
 }
 

@@ -74,7 +74,7 @@ static bool find_chunk(const struct finder *k, size_t from, struct chunk *out)
 
 		if (codec != SST_PLAIN && codec != SST_ZLIB)
 			continue;
-		out->raw_len = le32toh(bytes_load32(p + e + 1));
+		out->raw_len = bytes_le32(p + e + 1);
 		if (codec == SST_ZLIB && out->raw_len <= BLOCK_LEN_MAX &&
 		    deflated(k, from, e, out))
 			return true;
@@ -102,7 +102,7 @@ static int to_block(const struct finder *k, const struct chunk *c,
 		return why(-ENOMEM, "no memory to read a block");
 	r = sst_unpack(k->t, &p, k->file.data + c->at, c->raw_len, raw);
 	if (r == 0)
-		r = block_new(c->raw_len, le32toh(bytes_load32(raw)), true, &b);
+		r = block_new(c->raw_len, bytes_le32(raw), true, &b);
 	if (r == 0) {
 		memcpy(b->raw, raw, c->raw_len);
 		memset(b->raw + c->raw_len, 0, BLOCK_SLACK);

@@ -1,7 +1,5 @@
 #include "store/lsm/wal/wal_format.h"
 
-#include <endian.h>
-
 /* Inlined, since a call costs more than the checksum of a small record. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -36,34 +34,6 @@ enum {		    /* in a record */
 /* So much at once is looked at for a byte that is not 0. */
 #define SCAN_BYTES ((size_t)4096)
 
-static void put32(uint8_t *p, uint32_t v)
-{
-	v = htole32(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static void put64(uint8_t *p, uint64_t v)
-{
-	v = htole64(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le32toh(v);
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
-}
-
 static bool all_zero(const uint8_t *p, size_t n)
 {
 	return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
@@ -73,12 +43,12 @@ void wal_head_encode(uint8_t block[WAL_BLOCK_BYTES], const struct wal_head *h)
 {
 	memset(block, 0, WAL_BLOCK_BYTES);
 	memcpy(block, magic, sizeof(magic));
-	put32(block + AT_VERSION, WAL_VERSION);
-	put64(block + AT_NUMBER, h->number);
-	put64(block + AT_ID, h->id);
-	put64(block + AT_START, h->start);
-	put64(block + AT_CAPACITY, h->capacity);
-	put64(block + AT_SUM, XXH3_64bits(block, AT_SUM));
+	bytes_put_le32(block + AT_VERSION, WAL_VERSION);
+	bytes_put_le64(block + AT_NUMBER, h->number);
+	bytes_put_le64(block + AT_ID, h->id);
+	bytes_put_le64(block + AT_START, h->start);
+	bytes_put_le64(block + AT_CAPACITY, h->capacity);
+	bytes_put_le64(block + AT_SUM, XXH3_64bits(block, AT_SUM));
 }
 
 bool wal_head_decode(const uint8_t block[WAL_BLOCK_BYTES], uint64_t number,
@@ -87,18 +57,18 @@ bool wal_head_decode(const uint8_t block[WAL_BLOCK_BYTES], uint64_t number,
 	struct wal_head h;
 
 	if (memcmp(block, magic, sizeof(magic)) ||
-	    get32(block + AT_VERSION) != WAL_VERSION ||
-	    get32(block + AT_ZERO) != 0 ||
-	    get64(block + AT_SUM) != XXH3_64bits(block, AT_SUM))
+	    bytes_le32(block + AT_VERSION) != WAL_VERSION ||
+	    bytes_le32(block + AT_ZERO) != 0 ||
+	    bytes_le64(block + AT_SUM) != XXH3_64bits(block, AT_SUM))
 		return false;
 	if (!all_zero(block + AT_REST, WAL_MARK_AT - AT_REST) ||
 	    !all_zero(block + WAL_MARK_AT + WAL_MARK_BYTES,
 		      WAL_BLOCK_BYTES - WAL_MARK_AT - WAL_MARK_BYTES))
 		return false;
-	h.number = get64(block + AT_NUMBER);
-	h.id = get64(block + AT_ID);
-	h.start = get64(block + AT_START);
-	h.capacity = get64(block + AT_CAPACITY);
+	h.number = bytes_le64(block + AT_NUMBER);
+	h.id = bytes_le64(block + AT_ID);
+	h.start = bytes_le64(block + AT_START);
+	h.capacity = bytes_le64(block + AT_CAPACITY);
 	if (h.number != number || h.start % WAL_ALIGN ||
 	    h.start > WAL_POS_MAX || h.capacity < WAL_BLOCK_BYTES ||
 	    h.capacity > WAL_POS_MAX)
@@ -110,16 +80,16 @@ bool wal_head_decode(const uint8_t block[WAL_BLOCK_BYTES], uint64_t number,
 void wal_mark_encode(uint8_t mark[WAL_MARK_BYTES], uint64_t id,
 		     uint64_t durable)
 {
-	put64(mark, durable);
-	put64(mark + 8, XXH3_64bits_withSeed(mark, 8, id));
+	bytes_put_le64(mark, durable);
+	bytes_put_le64(mark + 8, XXH3_64bits_withSeed(mark, 8, id));
 }
 
 bool wal_mark_decode(const uint8_t mark[WAL_MARK_BYTES], uint64_t id,
 		     uint64_t *durable)
 {
-	if (get64(mark + 8) != XXH3_64bits_withSeed(mark, 8, id))
+	if (bytes_le64(mark + 8) != XXH3_64bits_withSeed(mark, 8, id))
 		return false;
-	*durable = get64(mark);
+	*durable = bytes_le64(mark);
 	return *durable <= WAL_POS_MAX;
 }
 
@@ -127,11 +97,11 @@ static void head_fields(uint8_t *out, uint64_t pos, uint64_t synced, size_t len)
 {
 	uint64_t behind = pos - synced;
 
-	put32(out + AT_LEN,
-	      (uint32_t)len | (uint32_t)WAL_KIND_RECORD << WAL_KIND_SHIFT);
-	put32(out + AT_POS, (uint32_t)pos);
-	put32(out + AT_BEHIND,
-	      behind < BEHIND_MAX ? (uint32_t)behind : BEHIND_MAX);
+	bytes_put_le32(out + AT_LEN, (uint32_t)len | (uint32_t)WAL_KIND_RECORD
+							     << WAL_KIND_SHIFT);
+	bytes_put_le32(out + AT_POS, (uint32_t)pos);
+	bytes_put_le32(out + AT_BEHIND,
+		       behind < BEHIND_MAX ? (uint32_t)behind : BEHIND_MAX);
 }
 
 void wal_record_encode(uint8_t *out, uint64_t id, uint64_t pos, uint64_t synced,
@@ -145,8 +115,9 @@ void wal_record_encode(uint8_t *out, uint64_t id, uint64_t pos, uint64_t synced,
 			memcpy(p, parts[i].data, parts[i].len);
 		p += parts[i].len;
 	}
-	put64(out, XXH3_64bits_withSeed(out + AT_LEN,
-					WAL_RECORD_HEAD - AT_LEN + len, id));
+	bytes_put_le64(out, XXH3_64bits_withSeed(out + AT_LEN,
+						 WAL_RECORD_HEAD - AT_LEN + len,
+						 id));
 	while ((p - out) % WAL_ALIGN)
 		*p++ = 0;
 }
@@ -163,21 +134,21 @@ void wal_record_head(uint8_t out[WAL_RECORD_HEAD], uint64_t id, uint64_t pos,
 	for (size_t i = 0; i < nparts; i++)
 		if (parts[i].len)
 			XXH3_64bits_update(&st, parts[i].data, parts[i].len);
-	put64(out, XXH3_64bits_digest(&st));
+	bytes_put_le64(out, XXH3_64bits_digest(&st));
 }
 
 static uint64_t synced_of(const uint8_t *head, uint64_t pos)
 {
-	uint32_t behind = get32(head + AT_BEHIND);
+	uint32_t behind = bytes_le32(head + AT_BEHIND);
 
 	return behind < BEHIND_MAX ? pos - behind : 0;
 }
 
 uint64_t wal_record_peek(const uint8_t head[WAL_RECORD_HEAD], uint64_t pos)
 {
-	uint32_t len = get32(head + AT_LEN);
+	uint32_t len = bytes_le32(head + AT_LEN);
 
-	if (get32(head + AT_POS) != (uint32_t)pos ||
+	if (bytes_le32(head + AT_POS) != (uint32_t)pos ||
 	    len >> WAL_KIND_SHIFT != WAL_KIND_RECORD ||
 	    synced_of(head, pos) > pos)
 		return 0;
@@ -204,7 +175,7 @@ size_t wal_record_scan(const uint8_t *p, size_t n, uint64_t pos)
 
 uint64_t wal_record_claim(const uint8_t head[WAL_RECORD_HEAD], uint64_t least)
 {
-	return least + (uint32_t)(get32(head + AT_POS) - (uint32_t)least);
+	return least + (uint32_t)(bytes_le32(head + AT_POS) - (uint32_t)least);
 }
 
 bool wal_record_decode(const uint8_t *p, size_t avail, uint64_t id,
@@ -218,8 +189,8 @@ bool wal_record_decode(const uint8_t *p, size_t avail, uint64_t id,
 	size = wal_record_peek(p, pos);
 	if (size == 0 || size > avail)
 		return false;
-	len = get32(p + AT_LEN) & WAL_RECORD_MAX;
-	if (get64(p) !=
+	len = bytes_le32(p + AT_LEN) & WAL_RECORD_MAX;
+	if (bytes_le64(p) !=
 	    XXH3_64bits_withSeed(p + AT_LEN,
 				 WAL_RECORD_HEAD - AT_LEN + (size_t)len, id))
 		return false;
