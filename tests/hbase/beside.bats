@@ -221,3 +221,23 @@ lacks() {
 	echo -n again >"$R/h:q"
 	[ "$(other get "$N" r h q)" = again ]
 }
+
+@test "of changes of a table that are made at once none is lost" {
+	local i name pids
+
+	"$CELLCTL" create "$STORE" "$N" z
+	for i in 1 2 3 4; do
+		pids=()
+		for name in a b c; do
+			"$CELLCTL" alter "$STORE" "$N" "$name$i" "$name${i}x" &
+			pids+=($!)
+		done
+		chmod "75$i" "$M/$N" &
+		pids+=($!)
+		for name in "${pids[@]}"; do
+			wait "$name"
+		done
+	done
+	[ "$("$CELLCTL" describe "$STORE" "$N" | grep -c '^family ')" = 25 ]
+	"$CELLCTL" describe "$STORE" "$N" | grep -qx 'mode 0754'
+}

@@ -28,7 +28,10 @@ struct played_cluster {
 	bool knows_flush;   /* the master */
 	/* So often somebody else has added that family when one is added. */
 	_Atomic unsigned overtaken;
-	unsigned unserved; /* so often the region is elsewhere */
+	unsigned lock_is_held; /* so often that of changes is another's */
+	bool denies_locks;
+	_Atomic bool is_given_back; /* that lock */
+	unsigned unserved;	    /* so often the region is elsewhere */
 	bool read_only;
 	bool keeps;	     /* a family of others that keeps deleted cells */
 	bool takes_sum;	     /* what comes is one */
@@ -276,6 +279,32 @@ static void answer_change(struct played_cluster *c, int fd, uint32_t id)
 	server_refuse(fd, id, "x.ConcurrentTableModificationException");
 }
 
+/* The lock of a table's changes, which others may have for a while. */
+static void answer_lock(struct played_cluster *c, int fd,
+			const struct server_request *q)
+{
+	const struct pb_procedure lock = {.id = 7};
+	struct pb_lock_heartbeat m;
+	struct pb_lock_state state = {.status = LOCK_IS_NOT_HELD};
+
+	if (!strcmp(q->method, "RequestLock")) {
+		if (c->denies_locks)
+			server_refuse(fd, q->id, "x.AccessDeniedException");
+		else
+			server_answer(fd, q->id, &pb_procedure, &lock);
+		return;
+	}
+	assert_int_equal(proto_take(q->message, &pb_lock_heartbeat, &m), 0);
+	assert_int_equal(m.id, 7);
+	if (!m.keeps)
+		c->is_given_back = true;
+	else if (c->lock_is_held)
+		c->lock_is_held--;
+	else
+		state.status = LOCK_HELD;
+	server_answer(fd, q->id, &pb_lock_state, &state);
+}
+
 static bool is_change(const char *method)
 {
 	return !strcmp(method, "ModifyTable") || !strcmp(method, "AddColumn") ||
@@ -308,6 +337,8 @@ static void answer_master(struct played_cluster *c, int fd,
 		server_refuse(fd, q->id, "x.NotServingRegionException");
 	} else if (is_change(q->method)) {
 		answer_change(c, fd, q->id);
+	} else if (strstr(q->method, "Lock")) {
+		answer_lock(c, fd, q);
 	} else if (!strcmp(q->method, "GetRegionInfo")) {
 		answer_info(c, fd, q->id);
 	} else if (!strcmp(q->method, "FlushTable") ||
@@ -756,6 +787,45 @@ static void a_change_of_one_family_is_a_call_of_its_own(void **state)
 	schema_free(&a.to);
 }
 
+/*
+ * Nobody reads what the table is and replaces it while another one does, or the
+ * families of one of them would be gone.
+ */
+static void a_table_is_changed_by_one_at_a_time(void **state)
+{
+	static const char in_order[] =
+		" RequestLock LockHeartbeat LockHeartbeat LockHeartbeat "
+		"GetTableDescriptors ModifyTable LockHeartbeat";
+	struct played_cluster c = {.lock_is_held = 2};
+	struct alter a = {.rest = ALTER_DROP};
+	struct store *s;
+	struct table *t;
+
+	schema_init(&a.to, 0, 0);
+	begin(&c, &s, &t);
+	assert_int_equal(table_schema(t, &a.to), 0);
+	a.to.families[0].attrs.versions = 7;
+	a.to.families[1].attrs.versions = 8;
+	assert_int_equal(table_change(t, &a), 0);
+	assert_non_null(strstr(c.methods, in_order));
+	assert_true(c.is_given_back);
+	end(&c, s, t);
+	/* Who may not have the lock changes the table as others do. */
+	c = (struct played_cluster){.denies_locks = true};
+	begin(&c, &s, &t);
+	assert_int_equal(table_change(t, &a), 0);
+	assert_non_null(strstr(c.methods, " ModifyTable"));
+	assert_null(strstr(c.methods, "LockHeartbeat"));
+	end(&c, s, t);
+	/* It is given back by who could not make the change. */
+	c = (struct played_cluster){.overtaken = 1};
+	begin(&c, &s, &t);
+	assert_int_equal(table_change(t, &a), 0);
+	assert_true(c.is_given_back);
+	end(&c, s, t);
+	schema_free(&a.to);
+}
+
 /* As the words of a past that is refused say. */
 static void a_schema_that_is_written_again_notes_since_when(void **state)
 {
@@ -947,6 +1017,7 @@ int main(void)
 		cmocka_unit_test(
 			a_schema_that_is_written_again_notes_since_when),
 		cmocka_unit_test(a_change_of_one_family_is_a_call_of_its_own),
+		cmocka_unit_test(a_table_is_changed_by_one_at_a_time),
 		cmocka_unit_test(
 			a_family_that_another_client_adds_meanwhile_stays),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),

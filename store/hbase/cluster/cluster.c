@@ -46,6 +46,7 @@ static const char *const service_names[] = {
 	[SERVICE_CLIENT] = "ClientService",
 	[SERVICE_ADMIN] = "AdminService",
 	[SERVICE_MASTER] = "MasterService",
+	[SERVICE_LOCK] = "LockService",
 };
 
 struct os *cluster_os(struct cluster *c)
@@ -453,8 +454,9 @@ static void forget_active(struct cluster *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
-int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
-		const struct proto_message *type, void *out)
+int master_service_call(struct cluster *c, enum service service,
+			struct rpc_request *q, struct attempt *call,
+			const struct proto_message *type, void *out)
 {
 	struct retry retry = retry_of(c, q);
 	struct server active;
@@ -469,14 +471,19 @@ int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
 		if (r < 0)
 			return r;
 		q->deadline_ns = retry.deadline_ns;
-		r = ask_server(c, &active, SERVICE_MASTER, q, call, type, out,
-			       &f);
+		r = ask_server(c, &active, service, q, call, type, out, &f);
 		if (r == 0)
 			return 0;
 		if (f.cure == CURE_LOCATE)
 			forget_active(c);
 	} while (retry_wait(&retry, &f));
 	return r == -EAGAIN ? -ETIMEDOUT : r;
+}
+
+int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
+		const struct proto_message *type, void *out)
+{
+	return master_service_call(c, SERVICE_MASTER, q, call, type, out);
 }
 
 /* Reads HOST[:PORT] of @len bytes. */

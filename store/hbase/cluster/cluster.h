@@ -52,6 +52,7 @@ enum service {
 	SERVICE_CLIENT,
 	SERVICE_ADMIN,
 	SERVICE_MASTER,
+	SERVICE_LOCK, /* of the master too */
 };
 
 /* One attempt of a call. Zeroed, it is none, which attempt_end() takes too. */
@@ -87,6 +88,10 @@ void attempt_end(struct attempt *call);
  * last try. It ends at q->deadline_ns if that is set, and is set here for each try;
  * else when a call that begins now has to.
  */
+int master_service_call(struct cluster *c, enum service service,
+			struct rpc_request *q, struct attempt *call,
+			const struct proto_message *type, void *out);
+/* The same to SERVICE_MASTER. */
 int master_call(struct cluster *c, struct rpc_request *q, struct attempt *call,
 		const struct proto_message *type, void *out);
 /* The same to whichever master answers, of what all of them know. */

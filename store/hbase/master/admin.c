@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "store/hbase/master/alter_lock.h"
 #include "store/hbase/master/descriptor.h"
 #include "store/hbase/master/procedure.h"
 #include "store/value/why.h"
@@ -157,12 +158,16 @@ int admin_modify(struct cluster *c, struct bytes table,
 		.nonce = procedure_nonce(c),
 	};
 	struct buf body = {0};
+	uint64_t lock;
 	uint8_t step;
-	int r = modification(c, table, from, to, &step, &body);
+	int r = alter_lock_take(c, table, &lock);
 
+	if (r == 0)
+		r = modification(c, table, from, to, &step, &body);
 	m.change = buf_bytes(&body);
 	if (r == 0)
 		r = procedure_run(c, methods[step], &pb_modify_request, &m);
+	alter_lock_give(c, lock);
 	buf_free(&body);
 	return r;
 }

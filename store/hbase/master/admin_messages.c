@@ -92,6 +92,20 @@ MESSAGE(pb_snapshot_request, "SnapshotRequest",
 MESSAGE(pb_snapshot_begun, "SnapshotResponse",
 	FIELD(pb_snapshot_begun, procedure, 2));
 
+MESSAGE(pb_lock_request, "LockRequest",
+	FIELD(pb_lock_request, type, 1, .required = true),
+	FIELD(pb_lock_request, table, 3, .of = &pb_table_name),
+	FIELD(pb_lock_request, description, 5),
+	FIELD(pb_lock_request, nonce_group, 6),
+	FIELD(pb_lock_request, nonce, 7));
+
+MESSAGE(pb_lock_heartbeat, "LockHeartbeatRequest",
+	FIELD(pb_lock_heartbeat, id, 1, .required = true),
+	FIELD(pb_lock_heartbeat, keeps, 2, .absent = 1));
+
+MESSAGE(pb_lock_state, "LockHeartbeatResponse",
+	FIELD(pb_lock_state, status, 1, .required = true));
+
 MESSAGE(pb_snapshot_done, "IsSnapshotDoneResponse",
 	FIELD(pb_snapshot_done, done, 1));
 

@@ -161,6 +161,37 @@ struct pb_snapshot_begun {
 };
 extern const struct proto_message pb_snapshot_begun;
 
+enum {
+	LOCK_EXCLUSIVE = 1
+};
+
+struct pb_lock_request {
+	bool here;
+	uint64_t type;
+	struct pb_table_name table;
+	struct bytes description;
+	uint64_t nonce_group, nonce;
+};
+extern const struct proto_message pb_lock_request;
+
+struct pb_lock_heartbeat {
+	bool here;
+	uint64_t id;
+	bool keeps;
+};
+extern const struct proto_message pb_lock_heartbeat;
+
+enum {
+	LOCK_IS_NOT_HELD = 1,
+	LOCK_HELD
+};
+
+struct pb_lock_state {
+	bool here;
+	uint64_t status;
+};
+extern const struct proto_message pb_lock_state;
+
 struct pb_snapshot_done {
 	bool here;
 	bool done;
