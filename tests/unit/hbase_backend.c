@@ -595,25 +595,23 @@ static void a_sum_is_not_put_behind_the_end_of_time(void **state)
 		.row = bytes_str("r"), .changes = changes, .nchanges = 1};
 	struct played_cluster c = {
 		.cells = &last, .ncells = 1, .takes_sum = true};
-	struct store *s;
-	struct table *t;
 
-	begin(&c, &s, &t);
-	assert_int_equal(table_mutate(t, &m, 0), -EOVERFLOW);
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), -EOVERFLOW);
 	assert_non_null(strstr(store_why(), "no timestamp is left"));
 	m.changes = changes + 1;
-	assert_int_equal(table_mutate(t, &m, 0), -EOVERFLOW);
+	assert_int_equal(table_mutate(c.t, &m, 0), -EOVERFLOW);
 	assert_null(strstr(c.methods, " Multi"));
 	/* There is one for the first of two. */
 	last.ts = TS_MAX - 1;
-	assert_int_equal(table_mutate(t, &m, 0), 1);
+	assert_int_equal(table_mutate(c.t, &m, 0), 1);
 	assert_non_null(strstr(c.methods, " Multi"));
 	c.methods[0] = '\0';
 	m.changes = changes;
 	m.nchanges = 2;
-	assert_int_equal(table_mutate(t, &m, 0), -EOVERFLOW);
+	assert_int_equal(table_mutate(c.t, &m, 0), -EOVERFLOW);
 	assert_null(strstr(c.methods, " Multi"));
-	end(&c, s, t);
+	end(&c);
 }
 
 /* And at an open, where every program looks. */
@@ -798,31 +796,29 @@ static void a_table_is_changed_by_one_at_a_time(void **state)
 		"GetTableDescriptors ModifyTable LockHeartbeat";
 	struct played_cluster c = {.lock_is_held = 2};
 	struct alter a = {.rest = ALTER_DROP};
-	struct store *s;
-	struct table *t;
 
 	schema_init(&a.to, 0, 0);
-	begin(&c, &s, &t);
-	assert_int_equal(table_schema(t, &a.to), 0);
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
 	a.to.families[0].attrs.versions = 7;
 	a.to.families[1].attrs.versions = 8;
-	assert_int_equal(table_change(t, &a), 0);
+	assert_int_equal(table_change(c.t, &a), 0);
 	assert_non_null(strstr(c.methods, in_order));
 	assert_true(c.is_given_back);
-	end(&c, s, t);
+	end(&c);
 	/* Who may not have the lock changes the table as others do. */
 	c = (struct played_cluster){.denies_locks = true};
-	begin(&c, &s, &t);
-	assert_int_equal(table_change(t, &a), 0);
+	begin(&c);
+	assert_int_equal(table_change(c.t, &a), 0);
 	assert_non_null(strstr(c.methods, " ModifyTable"));
 	assert_null(strstr(c.methods, "LockHeartbeat"));
-	end(&c, s, t);
+	end(&c);
 	/* It is given back by who could not make the change. */
 	c = (struct played_cluster){.overtaken = 1};
-	begin(&c, &s, &t);
-	assert_int_equal(table_change(t, &a), 0);
+	begin(&c);
+	assert_int_equal(table_change(c.t, &a), 0);
 	assert_true(c.is_given_back);
-	end(&c, s, t);
+	end(&c);
 	schema_free(&a.to);
 }
 
