@@ -64,7 +64,7 @@ acknowledged() {
 @test "on a full disk a put is refused at open, and what was put stays" {
 	small_disk size=8m
 	mkdir "$M/T"
-	fill R 30
+	fill R 60
 	[ "$PUT" -gt 100 ]
 	run bash -c "echo x > '$M/T/R/f:new'"
 	[ "$status" -ne 0 ]
