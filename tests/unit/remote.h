@@ -1,0 +1,65 @@
+/*
+ * A served store: client and session joined in one process, over the engine on
+ * a disk in memory.
+ */
+#ifndef CELLFS_TESTS_UNIT_REMOTE_H
+#define CELLFS_TESTS_UNIT_REMOTE_H
+
+#include "tests/unit/unit.h"
+#include "store/served.h"
+#include "store/store.h"
+#include "tests/model/loop.h"
+#include "tests/sim/os_sim.h"
+
+struct fixture {
+	struct os *os;
+	struct store *behind, *s;
+	struct table *t; /* the client's: table t, family f */
+};
+
+static inline struct bytes str(const char *s)
+{
+	return bytes_str(s);
+}
+
+static inline void begin_hooked(struct fixture *f,
+				const struct served_hooks *hooks)
+{
+	struct store_options o = {.create = true, .inline_background = true};
+
+	f->os = o.os = sim_new(1);
+	assert_int_equal(store_open("/store", &o, &f->behind), 0);
+	assert_int_equal(store_table_create(f->behind, str("t"), NULL), 0);
+	assert_int_equal(table_open(f->behind, str("t"), &f->t), 0);
+	assert_int_equal(table_add_family(f->t, str("f")), 0);
+	table_unref(f->t);
+	assert_int_equal(loop_open(f->behind, hooks, &f->s), 0);
+	assert_int_equal(table_open(f->s, str("t"), &f->t), 0);
+}
+
+static inline void begin(struct fixture *f)
+{
+	begin_hooked(f, NULL);
+}
+
+static inline void end(struct fixture *f)
+{
+	table_unref(f->t);
+	assert_int_equal(store_close(f->s), 0);
+	assert_int_equal(store_close(f->behind), 0);
+	sim_free(f->os);
+}
+
+static inline int put_in(struct table *t, const char *row, struct bytes value)
+{
+	struct change c = {.op = CHANGE_PUT,
+			   .family = str("f"),
+			   .qualifier = str("q"),
+			   .ts = TS_AUTO,
+			   .value = value};
+	struct mutation m = {.row = str(row), .changes = &c, .nchanges = 1};
+
+	return table_mutate(t, &m, 0);
+}
+
+#endif
