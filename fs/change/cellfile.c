@@ -368,6 +368,19 @@ uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts)
 	return end > ts ? (uint64_t)end - (uint64_t)ts : 1;
 }
 
+/*
+ * Who moves a cell puts it anew: labels of the cluster's users, such as who may see
+ * it, are set by others and would be gone.
+ */
+static int check_labels(const struct cell *cell)
+{
+	return cell->has_labels ? why(-EPERM, "the version has tags of HBase "
+					      "(visibility, access) "
+					      "that a copy would lack: move it "
+					      "with HBase's tools")
+				: 0;
+}
+
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
 			 const struct cell *was, unsigned flags)
@@ -384,8 +397,10 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	};
 	struct buf hold = {0};
 	struct cell cell;
-	int r = check_seen(fs, old, old->ts, p);
+	int r = check_labels(was);
 
+	if (r == 0)
+		r = check_seen(fs, old, old->ts, p);
 	if (r < 0)
 		return r;
 	c[1].value = value;
@@ -668,11 +683,11 @@ static int add_version(struct fs *fs, struct move *mv, struct onto *o,
 	bool hidden = moved == 0 && newest >= cell->ts;
 	struct change put =
 		change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell->ts);
-	int r = 0;
+	int r = check_labels(cell);
 
 	put.value = cell->value;
 	put.ttl_ms = cellfile_ttl_left(cell, put.ts);
-	if (moved == 1)
+	if (r == 0 && moved == 1)
 		r = onto_read(o, attrs, to);
 	if (r == 0)
 		r = moved ? onto_check(fs, o, attrs, moved, put.ts)
@@ -714,10 +729,11 @@ static int add_value(struct move *mv, const struct cell *cell,
 		     const struct place *to)
 {
 	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
+	int r = check_labels(cell);
 
 	put.value = cell->value;
 	put.ttl_ms = cellfile_ttl_left(cell, put.ts);
-	return move_add(mv, put);
+	return r < 0 ? r : move_add(mv, put);
 }
 
 /* Fills @mv; 1, or 0 when the two are names of one version. */

@@ -359,6 +359,36 @@ d" ]
 	[ "$(cut -f 3,4 "$M/$N/.cells")" = $'5\tnew' ]
 }
 
+@test "a cell's own ttl is told, exported and moved with it" {
+	other create "$N" f
+	other put-ttl "$N" r f q hello 6000000
+	other put "$N" r f p plain
+	[ "$(cut -f 2,4- "$M/$N/.cells")" = $'f:p\tplain
+f:q\thello\tput\t6000000' ]
+	mv "$M/$N/r/f:q" "$M/$N/r/f:moved"
+	"$CELLCTL" export "$STORE" "$N" |
+		grep -q $'^r\tf:moved\t[0-9]*\thello\tput\t6000000$'
+	printf 's\tf:q\t\tx\tput\t5000000\n' >"$M/$N/.cells"
+	"$CELLCTL" flush "$STORE" "$N"
+	[ "$(cut -f 4- "$M/$N/s/.cells")" = $'x\tput\t5000000' ]
+}
+
+@test "a cell with tags of HBase is read, and is not moved without them" {
+	other create "$N" f
+	other put-tag "$N" r f q secret
+	[ "$(cat "$M/$N/r/f:q")" = secret ]
+	for to in f:p f/p/5 f/q/5; do
+		mkdir -p "$M/$N/r/f/p" "$M/$N/r/f/q"
+		run mv "$M/$N/r/f:q" "$M/$N/r/$to"
+		[ "$status" -eq 1 ]
+	done
+	run mv "$M/$N/r/f/q/latest" "$M/$N/r/f/p/latest"
+	[ "$status" -eq 1 ]
+	grep -q 'EPERM: .*tags of HBase' "$M/.cellfs/errors"
+	[ "$(cat "$M/$N/r/f:q")" = secret ]
+	[ ! -e "$M/$N/r/f:p" ]
+}
+
 @test "what HBase cannot is said in help, and .info lists what it can" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo -n one >"$M/$N/r/f:q"

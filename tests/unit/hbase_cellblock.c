@@ -304,6 +304,86 @@ static void faulty(size_t at, uint8_t to, const char *says)
 	buf_free(&b);
 }
 
+/* Appends a tag to those at the end of @b, which holds one cell. */
+static void add_tag(struct buf *b, uint8_t type, struct bytes says)
+{
+	struct encoder e = {.out = b};
+
+	put_be(&e, 1 + says.len, 2);
+	put_u8(&e, type);
+	put_raw(&e, says.data, says.len);
+	assert_int_equal(e.err, 0);
+}
+
+/* A cell of row r, column f:q and value v, with @ntags tags from @types. */
+static void tagged(struct buf *b, const uint8_t *types, size_t ntags)
+{
+	const uint64_t ttl = htobe64(600000);
+	size_t at;
+
+	(void)sent(b, (struct change){.op = CHANGE_PUT,
+				      .family = bytes_str("f"),
+				      .qualifier = bytes_str("q"),
+				      .ts = 1,
+				      .value = bytes_str("v")});
+	at = b->len;
+	assert_int_equal(buf_append(b, "\0\0", 2), 0);
+	for (size_t i = 0; i < ntags; i++)
+		add_tag(b, types[i], bytes_of(&ttl, sizeof(ttl)));
+	b->data[at + 1] = (uint8_t)(b->len - at - 2);
+	b->data[3] = (uint8_t)(b->len - 4);
+}
+
+/* Whether a cell with such tags has a ttl, and labels. */
+static void assert_tags(const uint8_t *types, size_t ntags, uint64_t ttl_ms,
+			bool labels)
+{
+	struct buf b = {0};
+	struct decoder d;
+	struct cell c;
+
+	tagged(&b, types, ntags);
+	d = decoder_of(buf_bytes(&b));
+	assert_int_equal(cellblock_next(&d, &c), 1);
+	assert_bytes(c.value, "v");
+	assert_true(c.ttl_ms == ttl_ms);
+	assert_int_equal(c.has_labels, labels);
+	assert_int_equal(cellblock_next(&d, &c), 0);
+	buf_free(&b);
+}
+
+static void tags_of_a_cell_are_its_ttl_and_its_labels(void **state)
+{
+	static const uint8_t ttl[] = {8}, visibility[] = {2},
+			     servers[] = {3, 5, 6}, all[] = {1, 5, 8, 64};
+
+	assert_tags(NULL, 0, 0, false);
+	assert_tags(ttl, 1, 600000, false);
+	assert_tags(visibility, 1, 0, true);
+	assert_tags(servers, 3, 0, false);
+	assert_tags(all, 4, 600000, true);
+}
+
+static void faults_of_tags_are_named(void **state)
+{
+	static const uint8_t types[] = {8, 2};
+	struct buf b = {0};
+
+	tagged(&b, types, 2);
+	/* The lengths of all, of the first, of the second; none behind them. */
+	for (size_t i = 0; i < 8; i++) {
+		size_t at = (const size_t[]){28, 30, 41, 3}[i / 2];
+		struct decoder d = decoder_of(buf_bytes(&b));
+		uint8_t was = b.data[at];
+		struct cell c;
+
+		b.data[at] = (uint8_t)(i % 2 ? was + 1 : was - 1);
+		assert_int_equal(cellblock_next(&d, &c), -EPROTO);
+		b.data[at] = was;
+	}
+	buf_free(&b);
+}
+
 static void faults_of_a_cell_are_named(void **state)
 {
 	faulty(3, 25, "cut off");
@@ -387,6 +467,8 @@ int main(void)
 		cmocka_unit_test(a_cell_behind_the_end_of_time_is_named),
 		cmocka_unit_test(no_part_of_a_cell_is_taken_for_one),
 		cmocka_unit_test(a_damaged_block_does_no_harm),
+		cmocka_unit_test(tags_of_a_cell_are_its_ttl_and_its_labels),
+		cmocka_unit_test(faults_of_tags_are_named),
 		cmocka_unit_test(faults_of_a_cell_are_named),
 		cmocka_unit_test(a_cell_without_a_row_is_refused),
 		cmocka_unit_test(names_longer_than_the_stores_are_refused),

@@ -57,6 +57,47 @@ static bool take_key(struct decoder *d, struct cell *c)
 	return true;
 }
 
+/* HBase's types of tags. Those of a server's own work are of no copy. */
+enum {
+	TAG_LOG_REPLAY = 3,
+	TAG_MOB_REFERENCE = 5,
+	TAG_MOB_TABLE = 6,
+	TAG_TTL = 8
+};
+
+static bool take_tag(struct decoder *d, struct cell *c)
+{
+	struct decoder tag = decoder_of(take_raw(d, (size_t)take_be(d, 2)));
+	uint8_t type = take_u8(&tag);
+
+	switch (type) {
+	case TAG_TTL:
+		if (decoder_left(&tag) == 8)
+			c->ttl_ms = take_be(&tag, 8);
+		break;
+	case TAG_LOG_REPLAY:
+	case TAG_MOB_REFERENCE:
+	case TAG_MOB_TABLE:
+		break;
+	default:
+		c->has_labels = true;
+	}
+	return !d->bad && !tag.bad;
+}
+
+/* What stands behind the value. */
+static bool take_tags(struct decoder *d, struct cell *c)
+{
+	if (!decoder_left(d))
+		return true;
+	if (take_be(d, 2) != decoder_left(d) || d->bad)
+		return false;
+	while (decoder_left(d))
+		if (!take_tag(d, c))
+			return false;
+	return true;
+}
+
 static const char ts_fault[] = "has a timestamp out of range";
 
 /* So much of a key is said. */
@@ -89,11 +130,13 @@ static const char *take_cell(struct decoder *d, struct cell *c)
 
 	if (d->bad)
 		return "is cut off";
-	if (rest.bad || value != decoder_left(&rest))
+	if (rest.bad || value > decoder_left(&rest))
 		return "has lengths that do not make up its own";
 	if (!take_key(&in_key, c))
 		return "has a key that is too short for its parts";
 	c->value = take_raw(&rest, value);
+	if (!take_tags(&rest, c))
+		return "has tags whose lengths do not make up their own";
 	if (!c->row.len || c->row.len > ROW_LEN_MAX)
 		return "has a row of no length, or of too much";
 	if (c->family.len > FAMILY_LEN_MAX)

@@ -1,15 +1,18 @@
 /*
- * Cells as HBase sends them beside a message: its codec KeyValueCodec.
+ * Cells as HBase sends them beside a message: its codec KeyValueCodecWithTags.
  *
  *	block	cells, one behind the other
  *	cell	u32 length of the rest, u32 key length, u32 value length, key,
- *		value
+ *		value, then nothing, or tags
+ *	tags	u16 length of the rest, tags, one behind the other
+ *	tag	u16 length of the rest, u8 type, what it says
  *	key	u16 row length, row, u8 family length, family, qualifier,
  *		i64 timestamp, u8 kind
  *
  * Numbers are big-endian. The qualifier has what the other parts leave of the
  * key. The numbers of the kinds are those of enum cell_kind. There is no
- * sequence, and no ttl: HBase keeps that in a tag, which this codec leaves out.
+ * sequence. The cell's own ttl is in a tag; a cell with other tags of users has
+ * labels. Tags are not written: the ttl of a change is told beside its cells.
  *
  * What is read points into the block.
  */

@@ -4,7 +4,7 @@
 
 #include "store/value/why.h"
 
-#define CODEC "org.apache.hadoop.hbase.codec.KeyValueCodec"
+#define CODEC "org.apache.hadoop.hbase.codec.KeyValueCodecWithTags"
 /* What a server asks of a client's version is whether it is at least 1.3. */
 #define VERSION "2.6.0"
 #define VERSION_MAJOR 2

@@ -31,6 +31,16 @@ public class Client {
                     put.addColumn(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Bytes.toBytes(w[5]));
                 table.put(put);
                 return "";
+            case "put-ttl": // TABLE ROW FAMILY QUALIFIER VALUE MILLISECONDS
+                table.put(new Put(Bytes.toBytes(w[2])).setTTL(Long.parseLong(w[6]))
+                    .addColumn(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), Bytes.toBytes(w[5])));
+                return "";
+            case "put-tag": // TABLE ROW FAMILY QUALIFIER VALUE: with a tag of users
+                // A put that is alone goes without its tags.
+                table.put(List.of(new Put(Bytes.toBytes(w[2])).add(new KeyValue(Bytes.toBytes(w[2]),
+                    Bytes.toBytes(w[3]), Bytes.toBytes(w[4]), System.currentTimeMillis(), Bytes.toBytes(w[5]),
+                    new Tag[] {new ArrayBackedTag((byte) 64, "label")}))));
+                return "";
             case "get": // TABLE ROW FAMILY QUALIFIER
                 byte[] value = table.get(new Get(Bytes.toBytes(w[2])))
                     .getValue(Bytes.toBytes(w[3]), Bytes.toBytes(w[4]));
@@ -144,7 +154,10 @@ public class Client {
     }
 
     public static void main(String[] args) throws Exception {
-        connection = ConnectionFactory.createConnection(HBaseConfiguration.create());
+        org.apache.hadoop.conf.Configuration conf = HBaseConfiguration.create();
+        // One that has tags of cells both ways.
+        conf.set("hbase.client.rpc.codec", "org.apache.hadoop.hbase.codec.KeyValueCodecWithTags");
+        connection = ConnectionFactory.createConnection(conf);
         if (args.length > 0) {
             String answer = run(args);
             if (!answer.isEmpty())
