@@ -566,6 +566,24 @@ scanners() {
 	[ "$(ls "$M/$N/r/f/q" | wc -l)" = 9 ]
 }
 
+@test "a table that another client drops is gone, and can be made anew" {
+	mkdir "$M/$N" "$M/$N/r"
+	echo -n one >"$M/$N/r/f:q"
+	other drop "$N"
+	soon test ! -e "$M/$N"
+	mkdir "$M/$N" "$M/$N/r"
+	[ ! -e "$M/$N/r/f:q" ]
+	echo -n two >"$M/$N/r/f:q"
+	[ "$(other get "$N" r f q)" = two ]
+	# One that another client makes of that name is shown as what it is.
+	other drop "$N"
+	soon test ! -e "$M/$N"
+	other create "$N" g
+	[ "$(ls "$M/$N")" = "" ]
+	grep -q '^family g' "$M/$N/.schema"
+	run ! grep -q '^family f' "$M/$N/.schema"
+}
+
 @test "a disabled table says so at once" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo x >"$M/$N/r/f:q"

@@ -33,9 +33,10 @@ struct played_cluster {
 	_Atomic bool is_given_back; /* that lock */
 	unsigned unserved;	    /* so often the region is elsewhere */
 	bool read_only;
-	bool keeps;	     /* a family of others that keeps deleted cells */
-	bool takes_sum;	     /* what comes is one */
-	const char *refusal; /* what a server says to changes, or NULL */
+	bool keeps; /* a family of others that keeps deleted cells */
+	_Atomic bool is_dropped; /* the table, by another client */
+	bool takes_sum;		 /* what comes is one */
+	const char *refusal;	 /* what a server says to changes, or NULL */
 	const struct change *cells;
 	size_t ncells;
 	pthread_t acceptor, threads[CONNECTIONS_MAX];
@@ -170,7 +171,12 @@ static void answer_description(struct played_cluster *c, int fd, uint32_t id)
 	struct buf body = {0};
 	/* The same bytes as of an answer with one description. */
 	struct pb_create_request answer = {0};
+	const struct pb_nothing none = {0};
 
+	if (c->is_dropped) {
+		server_answer(fd, id, &pb_nothing, &none);
+		return;
+	}
 	family_attrs_default(&attrs);
 	attrs.new_version_behavior = c->new_version_behavior;
 	schema_init(&schema, 0, 0);
@@ -687,6 +693,45 @@ static void a_table_with_a_snapshot_is_not_emptied(void **state)
 }
 
 /* What HBase cannot keep is known before the change is made. */
+/* Waits until what was believed of the table is old. */
+static int name_of_table(struct table *t, int until)
+{
+	char name[TABLE_NAME_LEN_MAX + 1];
+	int r = 0;
+
+	for (unsigned i = 0; i < 600; i++) {
+		r = table_name(t, name);
+		if (r == until)
+			break;
+		usleep(50000);
+	}
+	return r;
+}
+
+/* Or who has it open would go on with it, and nobody could make it anew. */
+static void a_table_that_another_client_drops_has_no_name(void **state)
+{
+	struct played_cluster c = {0};
+	struct schema schema;
+	struct store *s;
+	struct table *t;
+	uint64_t version;
+
+	begin(&c, &s, &t);
+	version = table_schema_version(t);
+	assert_int_equal(name_of_table(t, 0), 0);
+	c.is_dropped = true;
+	assert_int_equal(name_of_table(t, -ENOENT), -ENOENT);
+	assert_true(table_schema_version(t) > version);
+	assert_int_equal(table_schema(t, &schema), -ENOENT);
+	/* And one of that name, which may be like it, is another one. */
+	version = table_schema_version(t);
+	c.is_dropped = false;
+	assert_int_equal(name_of_table(t, 0), 0);
+	assert_true(table_schema_version(t) > version);
+	end(&c, s, t);
+}
+
 static void a_schema_is_judged_without_a_change(void **state)
 {
 	struct alter a = {.rest = ALTER_KEEP, .dry = true};
@@ -1006,6 +1051,7 @@ int main(void)
 			what_a_server_says_in_words_alone_is_understood),
 		cmocka_unit_test(a_check_of_no_family_is_refused),
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
+		cmocka_unit_test(a_table_that_another_client_drops_has_no_name),
 		cmocka_unit_test(a_schema_is_judged_without_a_change),
 		cmocka_unit_test(
 			an_edit_is_made_again_of_what_another_client_did),

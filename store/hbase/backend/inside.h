@@ -25,6 +25,7 @@ struct hbase_table {
 	pthread_mutex_t lock; /* guards what follows */
 	struct schema schema;
 	bool read_only;		   /* in HBase */
+	bool is_gone;		   /* when it was read last */
 	uint64_t version, read_ns; /* read_ns 0 = not believed any more */
 };
 

@@ -20,10 +20,16 @@ static int read_schema(struct hbase_table *t)
 	int r = admin_schema(hs->cluster, bytes_str(t->name), &now,
 			     &t->read_only);
 
+	/* Who knows the schema of before is to ask, and to hear of it. */
+	if (r == -ENOENT && !t->is_gone) {
+		t->is_gone = true;
+		t->version++;
+	}
 	if (r < 0)
 		return r;
-	if (!t->version || !schema_equal(&now, &t->schema))
+	if (!t->version || t->is_gone || !schema_equal(&now, &t->schema))
 		t->version++;
+	t->is_gone = false;
 	schema_free(&t->schema);
 	t->schema = now;
 	t->read_ns = os_monotonic_ns(hs->os);
@@ -149,9 +155,18 @@ uint64_t hbase_schema_version(const struct table *base)
 	return version;
 }
 
-int hbase_table_name(struct table *t, char *name)
+int hbase_table_name(struct table *base, char *name)
 {
-	memcpy(name, table_of(t)->name, sizeof(table_of(t)->name));
+	struct hbase_table *t = table_of(base);
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	r = refresh(t);
+	pthread_mutex_unlock(&t->lock);
+	/* Of a table that cannot be read now the name is what it was. */
+	if (r == -ENOENT)
+		return r;
+	memcpy(name, t->name, sizeof(t->name));
 	return 0;
 }
 
