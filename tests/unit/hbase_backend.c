@@ -713,23 +713,21 @@ static void a_table_that_another_client_drops_has_no_name(void **state)
 {
 	struct played_cluster c = {0};
 	struct schema schema;
-	struct store *s;
-	struct table *t;
 	uint64_t version;
 
-	begin(&c, &s, &t);
-	version = table_schema_version(t);
-	assert_int_equal(name_of_table(t, 0), 0);
+	begin(&c);
+	version = table_schema_version(c.t);
+	assert_int_equal(name_of_table(c.t, 0), 0);
 	c.is_dropped = true;
-	assert_int_equal(name_of_table(t, -ENOENT), -ENOENT);
-	assert_true(table_schema_version(t) > version);
-	assert_int_equal(table_schema(t, &schema), -ENOENT);
+	assert_int_equal(name_of_table(c.t, -ENOENT), -ENOENT);
+	assert_true(table_schema_version(c.t) > version);
+	assert_int_equal(table_schema(c.t, &schema), -ENOENT);
 	/* And one of that name, which may be like it, is another one. */
-	version = table_schema_version(t);
+	version = table_schema_version(c.t);
 	c.is_dropped = false;
-	assert_int_equal(name_of_table(t, 0), 0);
-	assert_true(table_schema_version(t) > version);
-	end(&c, s, t);
+	assert_int_equal(name_of_table(c.t, 0), 0);
+	assert_true(table_schema_version(c.t) > version);
+	end(&c);
 }
 
 static void a_schema_is_judged_without_a_change(void **state)
