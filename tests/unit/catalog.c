@@ -7,7 +7,7 @@ static void edits_are_there_after_a_reopen(void **state)
 {
 	struct place p = new_place();
 	const struct catalog_table *t;
-	const struct catalog *c;
+	const struct catalog *c = NULL;
 	uint64_t print;
 
 	for (int i = 1; i <= STEPS; i++)
