@@ -76,18 +76,25 @@ bool fs_rows_believed_absent(struct fs *fs)
 	return last && monotonic_ms() - last <= (int64_t)2 * ROW_ABSENT_MS;
 }
 
+/* Does the request end a write, so that its failure is the loss of what was written? */
+static bool loses(const char *op)
+{
+	return !strcmp(op, "close") || !strcmp(op, "fsync");
+}
+
 /* What programs run into all day is no failure. */
 static bool worth_keeping(const char *op, int err)
 {
 	switch (err) {
-	case -ENOENT:
+	case -ENOENT: /* of a table that is gone, say */
+		return loses(op);
 	case -EEXIST:
 	case -EINTR:
 	case -ENOSYS:
 	case -EXDEV: /* mv copies then */
 		return false;
 	case -ESTALE: /* the kernel looks again, but who writes is told */
-		return !strcmp(op, "write");
+		return loses(op) || !strcmp(op, "write");
 	}
 	return true;
 }

@@ -87,12 +87,38 @@ static void what_programs_run_into_all_day_is_not_told(void **state)
 	world_end(&w);
 }
 
+/* Where a value went that others have dropped the table of. */
+static void what_is_lost_with_its_table_is_told(void **state)
+{
+	struct fuse_flush_in flush = {0};
+	struct fuse_open_out out;
+	uint64_t table, row, node;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(create(&w, row, "f:new"), 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(write_byte(&w, node, out.fh), 0);
+	assert_int_equal(store_table_drop(w.fs->store, bytes_str("T"), false),
+			 0);
+	flush.fh = out.fh;
+	assert_int_equal(
+		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)),
+		-ENOENT);
+	assert_told(&w, "close /");
+	assert_told(&w, "ENOENT: ");
+	world_end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_refused_name_of_a_table_is_explained),
 		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
 		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
+		cmocka_unit_test(what_is_lost_with_its_table_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
