@@ -368,11 +368,7 @@ uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts)
 	return end > ts ? (uint64_t)end - (uint64_t)ts : 1;
 }
 
-/*
- * Who moves a cell puts it anew: labels of the cluster's users, such as who may see
- * it, are set by others and would be gone.
- */
-static int check_labels(const struct cell *cell)
+int cellfile_copyable(const struct cell *cell)
 {
 	return cell->has_labels ? why(-EPERM, "the version has tags of HBase "
 					      "(visibility, access) "
@@ -397,7 +393,7 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	};
 	struct buf hold = {0};
 	struct cell cell;
-	int r = check_labels(was);
+	int r = cellfile_copyable(was);
 
 	if (r == 0)
 		r = check_seen(fs, old, old->ts, p);
@@ -683,7 +679,7 @@ static int add_version(struct fs *fs, struct move *mv, struct onto *o,
 	bool hidden = moved == 0 && newest >= cell->ts;
 	struct change put =
 		change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell->ts);
-	int r = check_labels(cell);
+	int r = cellfile_copyable(cell);
 
 	put.value = cell->value;
 	put.ttl_ms = cellfile_ttl_left(cell, put.ts);
@@ -729,7 +725,7 @@ static int add_value(struct move *mv, const struct cell *cell,
 		     const struct place *to)
 {
 	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
-	int r = check_labels(cell);
+	int r = cellfile_copyable(cell);
 
 	put.value = cell->value;
 	put.ttl_ms = cellfile_ttl_left(cell, put.ts);

@@ -48,6 +48,11 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 int cellfile_put_instead(struct fs *fs, const struct place *p,
 			 struct bytes value, const struct place *old,
 			 const struct cell *was, unsigned flags);
+/*
+ * 0; -EPERM if a copy of @cell would be less than it is: who moves a cell puts it
+ * anew, and labels of the cluster's users, such as who may see it, are set by others.
+ */
+int cellfile_copyable(const struct cell *cell);
 /* The ttl with which the cell ends when it did, if it is put again at @ts. */
 uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts);
 /*

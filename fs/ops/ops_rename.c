@@ -202,9 +202,10 @@ static int put_instead(struct fs *fs, const struct move *mv,
 	struct place old;
 	int r = moved_from(fs, mv->from.node, &old, &hold, &was);
 
-	if (r > 0)
-		r = place_same_row(&old, &mv->to) &&
-		    !same_version(&old, &mv->to);
+	if (r > 0 && !place_same_row(&old, &mv->to))
+		r = cellfile_copyable(&was);
+	else if (r > 0)
+		r = !same_version(&old, &mv->to);
 	if (r > 0)
 		r = cellfile_put_instead(fs, &mv->to, content, &old, &was,
 					 flags);
@@ -347,15 +348,28 @@ static bool is_backup(const struct place *from, const struct place *to)
 static int copy_newest(struct fs *fs, const struct move *mv)
 {
 	struct buf hold = {0};
-	struct bytes content;
+	struct cell cell;
 	int64_t ts;
-	int r = content_of(&mv->from, &hold, &content);
+	int r = place_get(&mv->from, &cell, &hold);
 
+	if (r >= 0)
+		r = r ? cellfile_copyable(&cell) : -ENOENT;
 	if (!r)
-		r = cellfile_put(fs, &mv->to, content, -1,
+		r = cellfile_put(fs, &mv->to, cell.value, -1,
 				 mv->noreplace ? CELLFILE_ABSENT : 0, &ts);
 	buf_free(&hold);
 	return r;
+}
+
+/* mv(1) copies the value of a file of another row then, and deletes the file. */
+static int to_other_row(const struct move *mv)
+{
+	struct cell cell;
+	int r = place_get(&mv->from, &cell, NULL);
+
+	if (r > 0)
+		r = cellfile_copyable(&cell);
+	return r < 0 ? r : -EXDEV;
 }
 
 /*
@@ -373,7 +387,7 @@ static int cell_to_cell(struct fs *fs, const struct move *mv)
 	int r;
 
 	if (!place_same_row(&mv->from, &mv->to))
-		return -EXDEV;
+		return to_other_row(mv);
 	r = settle_source(fs, mv);
 	if (!r)
 		r = cellfile_writable(fs, &mv->to, &len_max);

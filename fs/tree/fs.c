@@ -87,8 +87,8 @@ static bool worth_keeping(const char *op, int err)
 {
 	switch (err) {
 	case -ENOENT: /* of a table that is gone, say */
+	case -EEXIST: /* another writer was first */
 		return loses(op);
-	case -EEXIST:
 	case -EINTR:
 	case -ENOSYS:
 	case -EXDEV: /* mv copies then */

@@ -377,16 +377,23 @@ f:q\thello\tput\t6000000' ]
 	other create "$N" f
 	other put-tag "$N" r f q secret
 	[ "$(cat "$M/$N/r/f:q")" = secret ]
-	for to in f:p f/p/5 f/q/5; do
-		mkdir -p "$M/$N/r/f/p" "$M/$N/r/f/q"
-		run mv "$M/$N/r/f:q" "$M/$N/r/$to"
+	mkdir -p "$M/$N/r/f/p" "$M/$N/r/f/q" "$M/$N/s/f/q"
+	for to in r/f:p r/f/p/5 r/f/q/5 r/f:q~ s/f:q s/f/q/5; do
+		run mv "$M/$N/r/f:q" "$M/$N/$to"
 		[ "$status" -eq 1 ]
 	done
+	# By way of a scratch file, too.
+	ts=$(ls "$M/$N/r/f/q")
+	mv "$M/$N/r/f/q/$ts" "$M/$N/r/f/q/x.tmp"
+	run mv "$M/$N/r/f/q/x.tmp" "$M/$N/s/f/q/5"
+	[ "$status" -eq 1 ]
+	mv "$M/$N/r/f/q/x.tmp" "$M/$N/r/f/q/$ts"
 	run mv "$M/$N/r/f/q/latest" "$M/$N/r/f/p/latest"
 	[ "$status" -eq 1 ]
 	grep -q 'EPERM: .*tags of HBase' "$M/.cellfs/errors"
 	[ "$(cat "$M/$N/r/f:q")" = secret ]
 	[ ! -e "$M/$N/r/f:p" ]
+	[ ! -e "$M/$N/s/f:q" ]
 }
 
 @test "what HBase cannot is said in help, and .info lists what it can" {

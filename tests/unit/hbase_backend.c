@@ -692,7 +692,6 @@ static void a_table_with_a_snapshot_is_not_emptied(void **state)
 	end(&c);
 }
 
-/* What HBase cannot keep is known before the change is made. */
 /* Waits until what was believed of the table is old. */
 static int name_of_table(struct table *t, int until)
 {
@@ -730,6 +729,7 @@ static void a_table_that_another_client_drops_has_no_name(void **state)
 	end(&c);
 }
 
+/* What HBase cannot keep is known before the change is made. */
 static void a_schema_is_judged_without_a_change(void **state)
 {
 	struct alter a = {.rest = ALTER_KEEP, .dry = true};

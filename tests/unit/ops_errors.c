@@ -112,6 +112,43 @@ static void what_is_lost_with_its_table_is_told(void **state)
 	world_end(&w);
 }
 
+/* Nor is a file that has to be new and was made by another writer. */
+static void what_another_writer_was_first_with_is_told(void **state)
+{
+	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | O_EXCL,
+				    .mode = S_IFREG | 0644};
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("new"),
+			   .ts = TS_AUTO,
+			   .value = bytes_str("first")};
+	struct mutation m = {
+		.row = bytes_str("P"), .changes = &c, .nchanges = 1};
+	struct fuse_flush_in flush = {0};
+	struct fuse_open_out out;
+	uint64_t table, row, node;
+	struct table *t;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(ask(&w, FUSE_CREATE, row, ARGS(in), name_of("f:new")),
+			 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(write_byte(&w, node, out.fh), 0);
+	assert_int_equal(table_open(w.fs->store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	table_unref(t);
+	flush.fh = out.fh;
+	assert_int_equal(
+		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)),
+		-EEXIST);
+	assert_told(&w, "close /");
+	assert_told(&w, "EEXIST: another writer was first");
+	world_end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +156,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
 		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
 		cmocka_unit_test(what_is_lost_with_its_table_is_told),
+		cmocka_unit_test(what_another_writer_was_first_with_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,17 +27,17 @@ int __wrap_nodes_pin(struct nodes *ns, uint64_t id)
 	return __real_nodes_pin(ns, id);
 }
 
-int __real_sorted_node_init(struct sorted_node *n, struct bytes dir,
-			    struct bytes name);
-int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
-			    struct bytes name);
-int __wrap_sorted_node_init(struct sorted_node *n, struct bytes dir,
-			    struct bytes name)
+int __real_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		       const struct overlay_entry *e);
+int __wrap_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		       const struct overlay_entry *e);
+int __wrap_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
+		       const struct overlay_entry *e)
 {
 	if (names == 0)
 		return -ENOMEM;
 	names--;
-	return __real_sorted_node_init(n, dir, name);
+	return __real_overlay_add(ov, parent, key, e);
 }
 
 int __real_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
@@ -120,9 +120,10 @@ static void assert_stays(struct world *w, uint64_t column, unsigned *of,
 			 int err)
 {
 	uint64_t entries = overlay_count(w->fs->overlay), live = world_nodes(w);
+	unsigned n;
 	int r;
 
-	for (unsigned n = 0;; n++) {
+	for (n = 0;; n++) {
 		*of = n;
 		r = rename_in(w, column, "5", "5~");
 		*of = UINT32_MAX;
@@ -133,6 +134,7 @@ static void assert_stays(struct world *w, uint64_t column, unsigned *of,
 		forget(w, looked_up(w, column, "5"));
 		assert_true(n < 100);
 	}
+	assert_true(n > 0);
 	looked_up(w, column, "5~");
 	assert_int_equal(look(w, column, "5"), 0);
 	assert_int_equal(given(), 0);
