@@ -202,10 +202,9 @@ static int put_instead(struct fs *fs, const struct move *mv,
 	struct place old;
 	int r = moved_from(fs, mv->from.node, &old, &hold, &was);
 
-	if (r > 0 && !place_same_row(&old, &mv->to))
-		r = cellfile_copyable(&was);
-	else if (r > 0)
-		r = !same_version(&old, &mv->to);
+	if (r > 0)
+		r = place_same_row(&old, &mv->to) &&
+		    !same_version(&old, &mv->to);
 	if (r > 0)
 		r = cellfile_put_instead(fs, &mv->to, content, &old, &was,
 					 flags);
@@ -272,6 +271,7 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 	return move_node(fs, mv, mv->to.kind, mv->to.ino);
 }
 
+/* What a file is that is put again, under another name. */
 static int content_of(const struct place *p, struct buf *hold,
 		      struct bytes *out)
 {
@@ -287,7 +287,7 @@ static int content_of(const struct place *p, struct buf *hold,
 	if (r <= 0)
 		return r ? r : -ENOENT;
 	*out = cell.value;
-	return 0;
+	return cellfile_copyable(&cell);
 }
 
 static int data_to_scratch(struct fs *fs, const struct move *mv)
@@ -348,14 +348,12 @@ static bool is_backup(const struct place *from, const struct place *to)
 static int copy_newest(struct fs *fs, const struct move *mv)
 {
 	struct buf hold = {0};
-	struct cell cell;
+	struct bytes content;
 	int64_t ts;
-	int r = place_get(&mv->from, &cell, &hold);
+	int r = content_of(&mv->from, &hold, &content);
 
-	if (r >= 0)
-		r = r ? cellfile_copyable(&cell) : -ENOENT;
 	if (!r)
-		r = cellfile_put(fs, &mv->to, cell.value, -1,
+		r = cellfile_put(fs, &mv->to, content, -1,
 				 mv->noreplace ? CELLFILE_ABSENT : 0, &ts);
 	buf_free(&hold);
 	return r;

@@ -2,6 +2,15 @@
 #include "store/os/os.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
+
+/* What the system gives for so much, and takes back. */
+static size_t whole_pages(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return size > SIZE_MAX - page ? size : (size + page - 1) & ~(page - 1);
+}
 
 static void *pages(size_t size)
 {
@@ -16,6 +25,7 @@ void *os_pages(size_t size)
 	size_t more, skip;
 	uint8_t *p;
 
+	size = whole_pages(size);
 	if (size < OS_PAGES_ALIGN)
 		return pages(size);
 	if (__builtin_add_overflow(size, OS_PAGES_ALIGN, &more))
@@ -35,5 +45,5 @@ void *os_pages(size_t size)
 
 void os_pages_free(void *p, size_t size)
 {
-	munmap(p, size);
+	munmap(p, whole_pages(size));
 }

@@ -502,11 +502,13 @@ static int cell_found(const struct ref_change *c, struct cell *cell,
 
 	if (r < 0)
 		return r;
-	cell->ts = c->ts;
-	cell->seq = c->seq;
-	cell->ttl_ms = c->ttl_ms;
-	cell->kind = c->kind;
-	cell->value = bytes_of(hold ? hold->data : NULL, c->value.len);
+	*cell = (struct cell){
+		.ts = c->ts,
+		.seq = c->seq,
+		.ttl_ms = c->ttl_ms,
+		.kind = c->kind,
+		.value = bytes_of(hold ? hold->data : NULL, c->value.len),
+	};
 	return 1;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "store/hbase/cellblock/cellblock.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 
 /* A server ends a batch by its bytes; this many rows are no limit. */
@@ -381,6 +382,7 @@ int range_scan_start(struct range_scan *s, struct retry *retry)
 		.message = &m,
 		.deadline_ns = cluster_retry(s->cluster).deadline_ns,
 	};
+	struct patience kept;
 	struct failure f;
 	int r = region_find(s->cluster, s->table, buf_bytes(&s->row),
 			    side_of(s), retry, &s->region);
@@ -389,12 +391,18 @@ int range_scan_start(struct range_scan *s, struct retry *retry)
 		return r;
 	opening(s, &m);
 	m.region = (struct pb_region){true, REGION_BY_NAME, s->region->name};
+	kept = patience;
 	s->is_started =
 		attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT,
 			      &q, &s->calls[s->at], &f) == 0;
-	/* Then it is opened when it is read, with all tries. */
-	if (!s->is_started)
+	/*
+	 * Then it is opened when it is read, with all tries; what was lost in asking
+	 * ahead is not taken from the time of what is read before.
+	 */
+	if (!s->is_started) {
+		patience = kept;
 		drop_region(s);
+	}
 	return 0;
 }
 
@@ -440,6 +448,8 @@ static int fetch(struct range_scan *s)
 	struct failure f = {0};
 	int r;
 
+	/* A filter may pass over many batches in one call. */
+	patience_begin_call();
 	s->retry = cluster_retry(s->cluster);
 	if (s->is_started && take_started(s) == 0)
 		return 1;

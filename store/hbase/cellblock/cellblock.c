@@ -88,9 +88,12 @@ static bool take_tag(struct decoder *d, struct cell *c)
 /* What stands behind the value. */
 static bool take_tags(struct decoder *d, struct cell *c)
 {
+	uint64_t len;
+
 	if (!decoder_left(d))
 		return true;
-	if (take_be(d, 2) != decoder_left(d) || d->bad)
+	len = take_be(d, 2);
+	if (d->bad || len != decoder_left(d))
 		return false;
 	while (decoder_left(d))
 		if (!take_tag(d, c))

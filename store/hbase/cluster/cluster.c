@@ -221,10 +221,13 @@ static int link_connect(struct link *l, uint64_t deadline_ns)
 }
 
 /* The request of which this is a part has waited in vain for long enough. */
-static int no_patience(const struct server *to, const struct rpc_request *q,
-		       struct failure *f)
+static int no_patience(const struct cluster *c, const struct server *to,
+		       const struct rpc_request *q, struct failure *f)
 {
-	const char *reason = patience_reason();
+	/* What was lost before may not be what the time has gone for. */
+	const char *reason = patience_left(c->timeout_ms * 1000000ull)
+				     ? ""
+				     : patience_reason();
 
 	*f = (struct failure){-ETIMEDOUT, CURE_NONE, true};
 	return reason[0] ? why(-ETIMEDOUT, "%s", reason)
@@ -251,7 +254,7 @@ int attempt_start(struct cluster *c, const struct server *to,
 	*call = (struct attempt){0};
 	/* That says nothing of the server, whose connection stays. */
 	if (q->deadline_ns && begin >= q->deadline_ns)
-		return no_patience(to, q, f);
+		return no_patience(c, to, q, f);
 	l = link_get(c, to, service);
 
 	*call = (struct attempt){.link = l};

@@ -8,6 +8,7 @@
 
 #define LOCK_SUFFIX ".cellfs-alter"
 #define POLL_MS 5
+#define GIVE_NS 1000000000ull
 #define POLL_LAST_MS 100
 
 /* 0 with the lock's number, which may not be held yet. */
@@ -67,7 +68,7 @@ static int heartbeat(struct cluster *c, uint64_t id, bool keeps,
 
 static bool is_not_for_this_user(int r)
 {
-	return r == -EACCES || r == -EINVAL || r == -EIO || r == -EOPNOTSUPP;
+	return r == -EACCES || r == -EINVAL || r == -EOPNOTSUPP;
 }
 
 int alter_lock_take(struct cluster *c, struct bytes table, uint64_t *id)
@@ -108,7 +109,10 @@ void alter_lock_give(struct cluster *c, uint64_t id)
 	if (!id)
 		return;
 	why_keep(&kept);
-	/* One that cannot be given back is forgotten by the master. */
-	heartbeat(c, id, false, cluster_retry(c).deadline_ns);
+	/*
+	 * Though no time is left for the change. One that cannot be given back is
+	 * forgotten by the master.
+	 */
+	heartbeat(c, id, false, os_monotonic_ns(cluster_os(c)) + GIVE_NS);
 	why_restore(&kept);
 }

@@ -8,7 +8,8 @@
  * change itself wants the table's own. Other programs do not ask for it.
  *
  * The master forgets a lock of which it has heard nothing for half a minute. By
- * then the description of a long change is another one.
+ * then the description of a long change is another one; but not that of a change
+ * which waits so long for another one, and may be replaced by a third.
  */
 #ifndef CELLFS_STORE_HBASE_MASTER_ALTER_LOCK_H
 #define CELLFS_STORE_HBASE_MASTER_ALTER_LOCK_H

@@ -11,7 +11,6 @@
 #include "store/os/os.h"
 
 #define CHUNK SLAB_CHUNK
-#define PAGE ((size_t)4096)
 #define PIECE_MIN ((size_t)256)
 #define PIECE_MAX (CHUNK / 8)
 /*
@@ -60,12 +59,6 @@ static bool is_large(size_t size)
 	return false;
 #endif
 	return size >= CHUNK;
-}
-
-/* What the system gives for such a size. */
-static size_t whole_pages(size_t size)
-{
-	return (size + PAGE - 1) & ~(PAGE - 1);
 }
 
 /* The class of a size, -1 for all others; *piece is the size it gets. */
@@ -240,8 +233,7 @@ void *slab_alloc(size_t size)
 	void *p;
 
 	if (class < 0)
-		return is_large(size) ? os_pages(whole_pages(size))
-				      : malloc(size);
+		return is_large(size) ? os_pages(size) : malloc(size);
 	pthread_mutex_lock(&slab.lock);
 	c = find_room(class, piece);
 	if (!c)
@@ -297,7 +289,7 @@ void slab_free(void *p, size_t size)
 		return;
 	if (class < 0) {
 		if (is_large(size))
-			os_pages_free(p, whole_pages(size));
+			os_pages_free(p, size);
 		else
 			free(p);
 		return;
