@@ -362,11 +362,14 @@ static int copy_newest(struct fs *fs, const struct move *mv)
 /* mv(1) copies the value of a file of another row then, and deletes the file. */
 static int to_other_row(const struct move *mv)
 {
+	struct buf hold = {0};
 	struct cell cell;
-	int r = place_get(&mv->from, &cell, NULL);
+	/* With the value: HBase tells no labels of a cell without. */
+	int r = place_get(&mv->from, &cell, &hold);
 
 	if (r > 0)
 		r = cellfile_copyable(&cell);
+	buf_free(&hold);
 	return r < 0 ? r : -EXDEV;
 }
 

@@ -7,9 +7,17 @@
 _Thread_local struct patience patience;
 static _Thread_local char reason[WHY_MAX];
 
-void patience_lose(uint64_t ns)
+uint64_t patience_until(uint64_t now, uint64_t most)
 {
-	patience.lost_ns += ns;
+	patience.until_ns = now + patience_left(most);
+	return patience.until_ns;
+}
+
+void patience_lose(uint64_t ns, uint64_t now)
+{
+	if (now >= patience.until_ns ||
+	    __builtin_add_overflow(patience.lost_ns, ns, &patience.lost_ns))
+		patience.lost_ns = UINT64_MAX;
 	snprintf(reason, sizeof(reason), "%s", store_why());
 }
 

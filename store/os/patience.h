@@ -18,6 +18,7 @@
 struct patience {
 	bool has_requests; /* of the thread: calls are parts of them */
 	uint64_t lost_ns;
+	uint64_t until_ns; /* what patience_until() gave last */
 };
 extern _Thread_local struct patience patience; /* for the inline code below */
 
@@ -41,8 +42,13 @@ static inline void patience_renew(void)
 	patience.lost_ns = 0;
 }
 
-/* So long was waited in vain; store_why() says for what. */
-void patience_lose(uint64_t ns);
+/* Until when may be waited, of @most from @now on. */
+uint64_t patience_until(uint64_t now, uint64_t most);
+/*
+ * So long was waited in vain, up to @now; store_why() says for what. Nothing is left
+ * where that is as late as was allowed, though the wait may have begun late.
+ */
+void patience_lose(uint64_t ns, uint64_t now);
 /* So long may still be waited, of @most. */
 uint64_t patience_left(uint64_t most);
 /* For what the thread waited in vain the last time; may be empty. */

@@ -98,7 +98,10 @@ struct cell {
 	uint64_t seq;
 	uint64_t ttl_ms; /* the cell's own time to live; 0 = none */
 	uint8_t kind;
-	/* It has what a put of it would lack: who may see it, say. */
+	/*
+	 * It has what a put of it would lack: who may see it, say. Known if the value
+	 * is asked for.
+	 */
 	bool has_labels;
 	/*
 	 * The value. A scan with keys_only leaves data NULL and len exact.

@@ -17,7 +17,11 @@ teardown() {
 
 # a_server KIND [REALM]: in $PORT; it ends with the test.
 a_server() {
-	[ -z "${SERVER:-}" ] || kill "$SERVER"
+	if [ -n "${SERVER:-}" ]; then
+		kill "$SERVER"
+		# It has the pipe open until it is gone.
+		wait "$SERVER" || true
+	fi
 	[ -p "$T/port" ] || mkfifo "$T/port"
 	"$BATS_TEST_DIRNAME/../mount/not-hbase.py" "$@" >"$T/port" 3>&- &
 	SERVER=$!

@@ -770,7 +770,8 @@ def missing_nodes():
     words = set(re.findall(r'^\t\{"([^"]+)", NODE', source("fixed.c"), re.M))
     control = set(re.findall(r'^\t\{\.name = "(\w+)"',
                              source("control_file.c"), re.M))
-    info = set(re.findall(r'\{"(\w+)", \w+, \w+_text\}', source("info.c")))
+    info = set(re.findall(r'(?:FIGURE\(|\{")(\w+)(?:"|), (?:\.kind|[A-Z])',
+                          source("info.c")))
     missing = [f"the kind NODE_{k} has no node here" for k in kinds - have]
     missing += [f"{k} is no kind of fs/tree/kind.c" for k in have - kinds]
     missing += [f"{n} has no node here"

@@ -429,6 +429,24 @@ static void the_calls_of_a_request_end_in_time_together(void **state)
 	end(&m, c);
 }
 
+/* Though the wait has begun after its limit was set. */
+static void a_wait_that_ends_at_the_limit_leaves_nothing(void **state)
+{
+	const uint64_t most = 1000;
+
+	patience_begin_request();
+	assert_int_equal(patience_until(5000, most), 6000);
+	patience_lose(100, 5200);
+	assert_int_equal(patience_left(most), 900);
+	assert_int_equal(patience_until(5300, most), 6200);
+	patience_lose(700, 6200);
+	assert_int_equal(patience_left(most), 0);
+	patience_lose(700, 6300);
+	assert_int_equal(patience_left(most), 0);
+	patience_begin_request();
+	assert_int_equal(patience_left(most), most);
+}
+
 /* What was waited for in vain is taken from what is left, and no more. */
 static void what_a_request_has_lost_is_not_left_to_its_next_call(void **state)
 {
@@ -541,6 +559,7 @@ int main(void)
 		cmocka_unit_test(no_active_master_is_a_timeout),
 		cmocka_unit_test(a_call_with_all_its_parts_ends_in_time),
 		cmocka_unit_test(the_calls_of_a_request_end_in_time_together),
+		cmocka_unit_test(a_wait_that_ends_at_the_limit_leaves_nothing),
 		cmocka_unit_test(
 			what_a_request_has_lost_is_not_left_to_its_next_call),
 		cmocka_unit_test(

@@ -63,8 +63,8 @@ struct retry cluster_retry(struct cluster *c)
 {
 	return (struct retry){
 		.os = c->os,
-		.deadline_ns = os_monotonic_ns(c->os) +
-			       patience_left(c->timeout_ms * 1000000ull),
+		.deadline_ns = patience_until(os_monotonic_ns(c->os),
+					      c->timeout_ms * 1000000ull),
 	};
 }
 
@@ -239,8 +239,10 @@ static int no_patience(const struct cluster *c, const struct server *to,
 static void note_loss(struct cluster *c, uint64_t since,
 		      const struct failure *f)
 {
+	uint64_t now = os_monotonic_ns(c->os);
+
 	if (f->cure != CURE_NONE)
-		patience_lose(os_monotonic_ns(c->os) - since);
+		patience_lose(now - since, now);
 }
 
 int attempt_start(struct cluster *c, const struct server *to,
@@ -273,10 +275,10 @@ int attempt_start(struct cluster *c, const struct server *to,
 	return r;
 }
 
-int attempt_wait(struct attempt *call, struct failure *f)
+/* Its answer has been waited for since @since. */
+static int wait_since(struct attempt *call, uint64_t since, struct failure *f)
 {
 	struct cluster *c = call->link->cluster;
-	uint64_t begin = os_monotonic_ns(c->os);
 	int r = rpc_wait(&call->rpc);
 
 	if (r == 0)
@@ -285,8 +287,13 @@ int attempt_wait(struct attempt *call, struct failure *f)
 	if (r == -ETIMEDOUT || !connection_is_up(call->link->connection))
 		link_unlist(call->link);
 	*f = failure_judge(r, &call->rpc.answer.exception);
-	note_loss(c, begin, f);
+	note_loss(c, since, f);
 	return r;
+}
+
+int attempt_wait(struct attempt *call, struct failure *f)
+{
+	return wait_since(call, os_monotonic_ns(call->link->cluster->os), f);
 }
 
 bool attempt_has_ended(const struct attempt *call)
@@ -319,12 +326,13 @@ static int ask_server(struct cluster *c, const struct server *to,
 		      struct attempt *call, const struct proto_message *type,
 		      void *out, struct failure *f)
 {
+	uint64_t begin = os_monotonic_ns(c->os);
 	int r;
 
 	attempt_end(call);
 	r = attempt_start(c, to, service, q, call, f);
 	if (r == 0)
-		r = attempt_wait(call, f);
+		r = wait_since(call, begin, f);
 	if (r < 0)
 		return f->err;
 	r = proto_take(call->rpc.answer.message, type, out);

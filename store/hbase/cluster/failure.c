@@ -210,6 +210,6 @@ int retry_wait(struct retry *retry, const struct failure *f)
 	if (now + ms * 1000000ull >= retry->deadline_ns)
 		return 0;
 	os_sleep_ms(retry->os, ms);
-	patience_lose(ms * 1000000ull);
+	patience_lose(ms * 1000000ull, now + ms * 1000000ull);
 	return 1;
 }
