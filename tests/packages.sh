@@ -262,7 +262,8 @@ APART
 [ "${1:-}" != systemd ] || try_systemd
 
 echo "== static"
-logged setup meson setup "$work/static" -Dprefer_static=true
+logged setup meson setup "$work/static" -Dprefer_static=true -Dtests=disabled \
+	-Doptimization=g -Ddebug=false
 logged static meson install -C "$work/static" --destdir "$work/installed"
 bare=$work/bare
 mkdir -p "$bare/dev" "$bare/proc" "$bare/mnt" "$bare/tmp"
