@@ -364,7 +364,7 @@ static int to_other_row(const struct move *mv)
 {
 	struct buf hold = {0};
 	struct cell cell;
-	/* With the value: HBase tells no labels of a cell without. */
+	/* The value is asked for, since HBase sends no tags without it. */
 	int r = place_get(&mv->from, &cell, &hold);
 
 	if (r > 0)

@@ -272,12 +272,14 @@ static void forget_node(struct kernel *k, struct known *n)
 	n->lookups = 0;
 }
 
-static bool is_known(const struct kernel *k, uint64_t id)
+/* Its index; k->nnodes if it is not known. */
+static size_t known_at(const struct kernel *k, uint64_t id)
 {
-	for (size_t i = 0; i < k->nnodes; i++)
-		if (k->nodes[i].id == id)
-			return true;
-	return false;
+	size_t i = 0;
+
+	while (i < k->nnodes && k->nodes[i].id != id)
+		i++;
+	return i;
 }
 
 static void unlook(struct kernel *k, uint64_t node)
@@ -286,7 +288,7 @@ static void unlook(struct kernel *k, uint64_t node)
 
 	if (!node)
 		return;
-	if (!is_known(k, node))
+	if (known_at(k, node) == k->nnodes)
 		close_all(k, node);
 	forget_node(k, &once);
 }
@@ -301,7 +303,7 @@ static void forget_last(struct kernel *k)
 
 static void know(struct kernel *k, uint64_t id)
 {
-	size_t i = 0;
+	size_t i;
 
 	if (id == 0 || id == FUSE_ROOT_ID)
 		return;
@@ -309,8 +311,7 @@ static void know(struct kernel *k, uint64_t id)
 		(id == k->table.id ? &k->table : &k->row)->lookups++;
 		return;
 	}
-	while (i < k->nnodes && k->nodes[i].id != id)
-		i++;
+	i = known_at(k, id);
 	if (i == NODES_MAX) {
 		unlook(k, id);
 		return;

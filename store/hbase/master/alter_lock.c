@@ -8,8 +8,9 @@
 
 #define LOCK_SUFFIX ".cellfs-alter"
 #define POLL_MS 5
-#define GIVE_NS 1000000000ull
 #define POLL_LAST_MS 100
+/* For the call that gives the lock back. */
+#define GIVE_NS 1000000000ull
 
 /* 0 with the lock's number, which may not be held yet. */
 static int request(struct cluster *c, struct bytes table, uint64_t deadline_ns,

@@ -7,9 +7,9 @@
  * back when the change is made. It is that of a name which no table has, for the
  * change itself wants the table's own. Other programs do not ask for it.
  *
- * The master forgets a lock of which it has heard nothing for half a minute. By
- * then the description of a long change is another one; but not that of a change
- * which waits so long for another one, and may be replaced by a third.
+ * The master forgets a lock of which it has heard nothing for half a minute. A
+ * change that takes longer has altered the description by then. One that waits so
+ * long behind another change has not, and a third one may take it away.
  */
 #ifndef CELLFS_STORE_HBASE_MASTER_ALTER_LOCK_H
 #define CELLFS_STORE_HBASE_MASTER_ALTER_LOCK_H
