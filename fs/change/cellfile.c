@@ -174,25 +174,45 @@ static int mutate_again(struct fs *fs, const struct place *p, struct change *c,
 	return mutate_one(fs, p, c, NULL, flags);
 }
 
+/* Makes the put, whose file may have to be absent: what cellfile_put() gives. */
+static int put_change(struct fs *fs, const struct place *p, struct change *c,
+		      bool again, unsigned flags)
+{
+	struct buf hold = {0};
+	struct check absent;
+	bool check = check_absent(fs, p, flags, &hold, &absent);
+	int r = again && !check
+			? mutate_again(fs, p, c, flags)
+			: mutate_one(fs, p, c, check ? &absent : NULL, flags);
+
+	buf_free(&hold);
+	if (r <= 0)
+		return r ? r : exists();
+	return 0;
+}
+
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given)
 {
 	struct change c = change_of(p, CHANGE_PUT, put_ts(p, ts));
-	struct buf hold = {0};
-	struct check absent;
-	bool check = check_absent(fs, p, flags, &hold, &absent);
 	int r;
 
 	c.value = value;
-	if (ts >= 0 && !check && p->kind != NODE_VERSION)
-		r = mutate_again(fs, p, &c, flags);
-	else
-		r = mutate_one(fs, p, &c, check ? &absent : NULL, flags);
-	buf_free(&hold);
-	if (r <= 0)
-		return r ? r : exists();
-	*ts_given = c.ts_given;
-	return 0;
+	r = put_change(fs, p, &c, ts >= 0 && p->kind != NODE_VERSION, flags);
+	if (r == 0)
+		*ts_given = c.ts_given;
+	return r;
+}
+
+int cellfile_copy(struct fs *fs, const struct place *p, const struct cell *was,
+		  unsigned flags)
+{
+	struct change c = change_of(p, CHANGE_PUT, put_ts(p, -1));
+	int r = cellfile_copyable(was);
+
+	c.value = was->value;
+	c.ttl_ms = cellfile_ttl_left(fs, was, c.ts);
+	return r ? r : put_change(fs, p, &c, false, flags);
 }
 
 static bool same_column(const struct place *a, const struct place *b)
@@ -354,14 +374,14 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 	return r < 0 ? r : check_kept(fs, &attrs, newer.count, to->ts);
 }
 
-uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts)
+uint64_t cellfile_ttl_left(struct fs *fs, const struct cell *cell, int64_t ts)
 {
 	int64_t end;
 
 	if (!cell->ttl_ms)
 		return 0;
 	if (ts == TS_AUTO)
-		ts = (int64_t)time(NULL) * 1000;
+		ts = store_now_ms(fs->store);
 	if (cell->ttl_ms > INT64_MAX ||
 	    __builtin_add_overflow(cell->ts, (int64_t)cell->ttl_ms, &end))
 		end = INT64_MAX;
@@ -401,7 +421,7 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 		return r;
 	c[1].value = value;
 	if (bytes_eq(value, was->value))
-		c[1].ttl_ms = cellfile_ttl_left(was, c[1].ts);
+		c[1].ttl_ms = cellfile_ttl_left(fs, was, c[1].ts);
 	m.nchecks += check_absent(fs, p, flags, &hold, &checks[1]);
 	r = changed_mutate(fs, p, &m, 0);
 	/* Nothing was done: @old has another value by now, or @p is there. */
@@ -682,7 +702,7 @@ static int add_version(struct fs *fs, struct move *mv, struct onto *o,
 	int r = cellfile_copyable(cell);
 
 	put.value = cell->value;
-	put.ttl_ms = cellfile_ttl_left(cell, put.ts);
+	put.ttl_ms = cellfile_ttl_left(fs, cell, put.ts);
 	if (r == 0 && moved == 1)
 		r = onto_read(o, attrs, to);
 	if (r == 0)
@@ -721,14 +741,14 @@ static int add_column(struct fs *fs, struct move *mv, const struct place *from,
 }
 
 /* Adds a put of the one value that the file shows. */
-static int add_value(struct move *mv, const struct cell *cell,
+static int add_value(struct fs *fs, struct move *mv, const struct cell *cell,
 		     const struct place *to)
 {
 	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
 	int r = cellfile_copyable(cell);
 
 	put.value = cell->value;
-	put.ttl_ms = cellfile_ttl_left(cell, put.ts);
+	put.ttl_ms = cellfile_ttl_left(fs, cell, put.ts);
 	return r < 0 ? r : move_add(mv, put);
 }
 
@@ -756,7 +776,7 @@ static int move_plan(struct fs *fs, struct move *mv, const struct place *from,
 				: change_of(from, CHANGE_DELETE, cell->ts));
 	if (r == 0)
 		r = mv->column ? add_column(fs, mv, from, to)
-			       : add_value(mv, cell, to);
+			       : add_value(fs, mv, cell, to);
 	return r < 0 ? r : 1;
 }
 

@@ -40,6 +40,12 @@ enum {
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 int64_t ts, unsigned flags, int64_t *ts_given);
 /*
+ * Puts the value of the cell @was of another file, to expire when that does: 0;
+ * -EPERM if it is not cellfile_copyable().
+ */
+int cellfile_copy(struct fs *fs, const struct place *p, const struct cell *was,
+		  unsigned flags);
+/*
  * Puts @value, and in the same mutation deletes the version @old of the same row,
  * whose cell is @was. If @value is the value of @was, the new cell expires when that
  * one would have. 1; 0, and nothing is done, if the version has another value by
@@ -54,7 +60,7 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
  */
 int cellfile_copyable(const struct cell *cell);
 /* The ttl with which the cell ends when it did, if it is put again at @ts. */
-uint64_t cellfile_ttl_left(const struct cell *cell, int64_t ts);
+uint64_t cellfile_ttl_left(struct fs *fs, const struct cell *cell, int64_t ts);
 /*
  * Appends @tail to the value of the file. A version is put again, at its own
  * timestamp. Of the other files the newest version with @tail behind it is put as a

@@ -56,7 +56,7 @@ static int take_ttl(struct stage *s, struct item *it)
 	int r = moved_from(s->fs, it->node, &from, &hold, &was);
 
 	if (r > 0 && bytes_eq(was.value, buf_bytes(&it->value)))
-		it->ttl_ms = cellfile_ttl_left(&was, ts_of(&it->place));
+		it->ttl_ms = cellfile_ttl_left(s->fs, &was, ts_of(&it->place));
 	place_release(&from);
 	buf_free(&hold);
 	return r < 0 ? r : 0;

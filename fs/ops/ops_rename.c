@@ -348,13 +348,14 @@ static bool is_backup(const struct place *from, const struct place *to)
 static int copy_newest(struct fs *fs, const struct move *mv)
 {
 	struct buf hold = {0};
-	struct bytes content;
-	int64_t ts;
-	int r = content_of(&mv->from, &hold, &content);
+	struct cell cell;
+	int r = place_get(&mv->from, &cell, &hold);
 
-	if (!r)
-		r = cellfile_put(fs, &mv->to, content, -1,
-				 mv->noreplace ? CELLFILE_ABSENT : 0, &ts);
+	if (r > 0)
+		r = cellfile_copy(fs, &mv->to, &cell,
+				  mv->noreplace ? CELLFILE_ABSENT : 0);
+	else if (r == 0)
+		r = -ENOENT;
 	buf_free(&hold);
 	return r;
 }

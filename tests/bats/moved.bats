@@ -92,6 +92,24 @@ ttl_of() {
 	[ -z "$(ttl_of $((now + 7)))" ]
 }
 
+@test "what is put at the clock instead of one, or as an editor's copy, ends when it would" {
+	local now before left
+	a_column
+	now=$(date +%s%3N)
+	printf 'R\tf:p\t%s\tx\tput\t3600000\n' "$now" > "$M/T/.cells"
+	before=$(date +%s%3N)
+	mv "$M/T/R/f:p" "$M/T/R/f:p~"
+	[ "$(cat "$M/T/R/f:p~")" = x ]
+	left=$(ttl_of "$(ls "$M/T/R/f/p~")")
+	[ "$left" -gt 0 ]
+	[ "$left" -le $((now + 3600000 - before)) ]
+	[ "$(ttl_of "$now")" -eq 3600000 ]
+	mv "$M/T/R/f/p/$now" "$C/latest"
+	left=$(ttl_of "$(ls -U "$C" | head -n 1)")
+	[ "$left" -gt 0 ]
+	[ "$left" -le $((now + 3600000 - before)) ]
+}
+
 @test "moved back onto one that has taken its place it replaces that" {
 	a_column
 	echo x > "$C/5"
