@@ -39,6 +39,12 @@ static inline struct bytes sorted_name(const struct sorted_node *n)
 	return bytes_of(n->key + n->dir_len, n->name_len);
 }
 
+/* The bytes of its key. */
+static inline size_t sorted_len(const struct sorted_node *n)
+{
+	return (size_t)n->dir_len + n->name_len;
+}
+
 /* Gives @n its key, before it is inserted. 0, -ENAMETOOLONG or -ENOMEM. */
 int sorted_node_init(struct sorted_node *n, struct bytes dir,
 		     struct bytes name);
