@@ -243,7 +243,7 @@ struct cellfs_options {
  * may write in it or a file in it has a hard link, unless insecure is set;
  * -EPROTONOSUPPORT when it is of another format; -ENOTDIR; -ENOTEMPTY when the
  * directory holds something else; -ECONNREFUSED or -ETIMEDOUT when no master of
- * the cluster answers; -EINVAL.
+ * the cluster answers; -EINVAL, also for a new store in the directory of another.
  */
 CELLFS_API int cellfs_open(const char *path, const struct cellfs_options *o,
 			   struct cellfs **out);

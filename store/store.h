@@ -123,7 +123,8 @@ const char *store_ability(enum store_ability a);
  * read_only shared by all who read only. -EBUSY names the pid that holds it,
  * -ENOENT when it is absent and !create, -EPROTONOSUPPORT for a newer format
  * (nothing is touched), -EROFS for a backup (hold.h) without read_only,
- * -ENOTDIR, -ENOTEMPTY for a directory that holds something else, -EPERM for one
+ * -ENOTDIR, -ENOTEMPTY for a directory that holds something else, -EINVAL for a new
+ * one among the files of another (store_check_place()), -EPERM for one
  * that is not this user's alone (but root may open another's), or with a file that
  * has a second name and is no table file of its owner's: see insecure.
  */
@@ -139,6 +140,12 @@ bool store_is_directory(const char *path);
  * -ENAMETOOLONG in words. Nobody is asked.
  */
 int store_check_name(const char *path);
+/*
+ * May a store, or something else that is no part of one, be made at @path, in which
+ * nothing needs to be yet? 0, or -EINVAL in words: it is in the directory of a store,
+ * and whoever removes that removes both. A store that is there already may be used.
+ */
+int store_check_place(const char *path);
 /* 0: all acknowledged changes are on disk. Frees @s even on failure. */
 int store_close(struct store *s);
 

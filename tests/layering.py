@@ -58,7 +58,7 @@ store/hbase/calls	value os wire cellblock transport connection cluster
 store/hbase/master	value os wire transport connection cluster
 store/hbase/backend	value os store filter front wire cellblock transport
 			connection cluster filters calls master
-store/open		value store front admin backend
+store/open		value os store front admin backend
 store/library		value store filter front open
 
 fs/text			value store front

@@ -91,16 +91,18 @@ static int check_apart(const char *given, const char *dir)
 {
 	char *store = NULL;
 	bool inside;
+	int r;
 
 	if (mountpoint_store(given, &store) < 0)
 		return -ENOMEM;
 	inside = mountpoint_is_inside(dir, store);
 	free(store);
-	return inside ? why(-EINVAL,
-			    "%s is in the store: name a directory "
-			    "elsewhere",
-			    dir)
-		      : mountpoint_check_outside("directory", dir);
+	if (inside)
+		return why(-EINVAL,
+			   "%s is in the store: name a directory elsewhere",
+			   dir);
+	r = mountpoint_check_outside("directory", dir);
+	return r < 0 ? r : store_check_place(dir);
 }
 
 /* What will be read and written of all that is held, at most. */
@@ -314,6 +316,8 @@ int cmd_restore(struct request *rq)
 		    rq->words[1]);
 		return fail_store(rq->words[1]);
 	}
+	if (store_check_place(rq->words[1]) < 0)
+		return fail_store(rq->words[1]);
 	if (folder_open(dir, FOLDER_READ, &f) < 0)
 		return fail_store(dir);
 	code = choose(rq, &f, &number);

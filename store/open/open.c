@@ -9,6 +9,16 @@
 #include "store/hbase/backend/hbase.h"
 #include "store/lsm/admin/engine.h"
 
+static int open_directory(const char *path, const struct store_options *o,
+			  struct store **out)
+{
+	/* The paths of another @os lead to no directories of this one. */
+	int r = o->create && !o->read_only && !o->os ? store_check_place(path)
+						     : 0;
+
+	return r < 0 ? r : lsm_open(path, o, out);
+}
+
 int store_open(const char *path, const struct store_options *o,
 	       struct store **out)
 {
@@ -20,8 +30,10 @@ int store_open(const char *path, const struct store_options *o,
 	if (!path || !path[0])
 		return why(-EINVAL, "the store has no path: name a directory");
 	o = o ? o : &defaults;
-	r = hbase_is_named(path) ? hbase_open(path, o, &s)
-				 : lsm_open(path, o, &s);
+	if (hbase_is_named(path))
+		r = hbase_open(path, o, &s);
+	else
+		r = open_directory(path, o, &s);
 	if (r < 0) {
 		if (!store_why()[0])
 			why(r, "opening %s: %s", path, strerror(-r));
@@ -80,9 +92,12 @@ int store_repair(const char *path, const char *dest, struct os *os,
 		 void (*tell)(void *arg, const struct store_rescue *news),
 		 void *arg)
 {
+	int r;
+
 	why_clear();
 	if (hbase_is_named(path) || hbase_is_named(dest))
 		return why(-EOPNOTSUPP, "HBase repairs its files itself: hbase "
 					"hbck2");
-	return lsm_repair(path, dest, os, tell, arg);
+	r = os ? 0 : store_check_place(dest);
+	return r < 0 ? r : lsm_repair(path, dest, os, tell, arg);
 }

@@ -343,3 +343,33 @@ refused() {
 	[ "$(stat -c %a "$T/new")" = 700 ]
 	[ "$(find "$T/new" -type f ! -perm 600)" = "" ]
 }
+
+@test "no store is made in another, nor a backup or a mountpoint" {
+	local in="is in the store $STORE: name a directory elsewhere"
+
+	ctl create "$T/other" t f
+	ctl backup "$T/other" "$T/b" >"$T/said"
+	ln -s "$STORE" "$T/link"
+	mkdir "$STORE/empty" "$T/m"
+	says 3 "$STORE/new $in" create "$STORE/new" t f
+	says 3 "$in" create "$T/link/new" t f
+	says 3 "$in" create "$STORE/empty" t f
+	says 3 "$in" import --create "$STORE/new" t <<<$'r\tf:q\t1\tx'
+	says 3 "$in" restore "$T/b" "$STORE/new"
+	says 3 "$in" restore "$T/b" "$STORE/empty/"
+	says 3 "$in" backup "$T/other" "$STORE/b"
+	says 3 "$in" repair "$T/other" "$STORE/new"
+	says 3 "is in the store $T/b/1" create "$T/b/1/new" t f
+	run -1 "$CELLFS" "$STORE/new" "$T/m"
+	[[ $output == *"$in"* ]]
+	run -1 "$CELLFS" "$T/other" "$STORE/empty"
+	[[ $output == *"$in"* ]]
+	(cd "$STORE" && says 3 "new $in" create new t f)
+	[ ! -e "$STORE/new" ] && [ ! -e "$STORE/b" ] && [ ! -e "$T/b/1/new" ]
+	[ -z "$(ls -A "$STORE/empty")" ]
+	# One that is there is used, to take its tables out.
+	mv "$T/other" "$STORE/other"
+	[ "$(ctl tables "$STORE/other")" = t ]
+	ctl put "$STORE/other" t r f:q x
+	rm -r "$STORE/other"
+}

@@ -158,6 +158,20 @@ static int check_kept(void *arg, const struct wal_file *f)
 	return r == -EUCLEAN || r == -ENOENT ? 0 : r;
 }
 
+bool lsm_is_at(const char *path)
+{
+	struct directory_look l = {0};
+	struct os_dir *dir = NULL;
+	struct why_kept kept;
+
+	why_keep(&kept);
+	if (os_dir_open(os_posix(), path, false, &dir) == 0)
+		(void)!directory_look(dir, &l);
+	os_dir_close(dir);
+	why_restore(&kept);
+	return l.catalog || l.catalog_old || l.backup;
+}
+
 int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
 	      bool (*went)(void *arg, uint64_t bytes),

@@ -22,6 +22,8 @@ int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
 	      bool (*went)(void *arg, uint64_t bytes),
 	      void (*say)(void *arg, const char *sentence), void *arg);
+/* Is a store in the directory, or a backup of one? */
+bool lsm_is_at(const char *path);
 /* See store_check_kept(). */
 int lsm_check_kept(const char *path, const char *name);
 /* See store_roll_forward(). */
