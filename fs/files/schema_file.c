@@ -56,7 +56,7 @@ static int take(struct fs *fs, const struct place *p, struct text_edit *e,
 {
 	int r;
 
-	e->flags = again ? ALTER_GONE : 0;
+	e->flags = (again ? ALTER_GONE : 0) | (e->dry ? ALTER_PART : 0);
 	/* Line by line, a text that hides nothing must not seem to. */
 	if (fs->options->nodelete)
 		e->flags |= ALTER_SPARE;
