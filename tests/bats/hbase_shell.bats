@@ -21,6 +21,30 @@ load cellctl
 	[ "$(ctl get "$STORE" t r d:toInt --values)" = x ]
 }
 
+@test "a number that its type has no room for is refused, however it is written" {
+	local type number
+
+	while read -r type number; do
+		printf 'k,n\nr,1\nr,%s\n' "$number" >"$T/in"
+		says 3 "in:3: '$number' is no $type" \
+			import "$STORE" t --csv --key k --map "n=d:n:$type" "$T/in"
+	done <<-'EOF'
+		toShort 32768
+		toInt -2147483649
+		toLong 9223372036854775808
+		toFloat 1e400
+		toFloat -3.5e38
+		toDouble 1e309
+		toDouble -1e999999
+	EOF
+	# Of what is nearer to 0 than the least one 0 is left, and inf is a number.
+	printf 'k,f,g,d\nr,3.4e38,1e-60,inf\n' |
+		ctl import "$STORE" t --csv --key k --map f=d:f:toFloat \
+			--map g=d:g:toFloat --map d=d:d:toDouble 2>"$T/said"
+	is 'inf 3.4e+38 0' eval \
+		'ctl get "$STORE" t r d:d:toDouble d:f:toFloat d:g:toFloat | cut -f 4'
+}
+
 @test "a colon in a qualifier is a part of it, and a type only for who reads" {
 	ctl put "$STORE" t r d:a w
 	ctl put "$STORE" t r d:a:b v

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -92,19 +93,26 @@ static int show_float(const struct typed *t, struct bytes value,
 
 static int read_float(const struct typed *t, const char *text, struct buf *out)
 {
-	double d;
-	float f;
+	bool is_half = t->size == sizeof(float);
+	double d = 0;
+	float f = 0;
 	uint64_t bits;
 	uint32_t half;
 	char *end;
 
-	d = strtod(text, &end);
-	f = strtof(text, NULL);
+	errno = 0;
+	if (is_half)
+		f = strtof(text, &end);
+	else
+		d = strtod(text, &end);
 	if (end == text || *end || isspace((unsigned char)*text))
+		return -EINVAL;
+	/* A number that is too great is not infinite; one next to 0 is 0. */
+	if (errno == ERANGE && (isinf(f) || isinf(d)))
 		return -EINVAL;
 	memcpy(&bits, &d, sizeof(d));
 	memcpy(&half, &f, sizeof(f));
-	return store_bytes(t, t->size == sizeof(f) ? half : bits, out);
+	return store_bytes(t, is_half ? half : bits, out);
 }
 
 static int show_bool(const struct typed *t, struct bytes value, struct buf *out)
