@@ -297,8 +297,14 @@ static void with_keep_deleted_a_range_looks_behind_a_marker(void **state)
 struct teller {
 	struct visible_guide base;
 	bool alive[DEEP + 1];
+	bool known; /* that it may know */
 	unsigned *calls, *left;
 };
+
+static bool tell_known(const struct visible_guide *g, struct bytes row)
+{
+	return ((const struct teller *)g)->known;
+}
 
 static int tell_versions(const struct visible_guide *g, struct bytes row,
 			 struct bytes qualifier, int64_t ts, int64_t *out,
@@ -355,7 +361,8 @@ static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
 	static struct array_cell cells[2 * DEEP + 2];
 	const uint32_t limits[] = {0, 1, 20};
 	unsigned calls, left;
-	struct teller t = {.base = {.versions = tell_versions,
+	struct teller t = {.base = {.knows = tell_known,
+				    .versions = tell_versions,
 				    .hidden = tell_no_hidden,
 				    .found_hidden = forget_hidden},
 			   .calls = &calls,
@@ -376,6 +383,7 @@ static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
 			calls = 0;
 			left = k;
 			t.base.patience = 2 + k % 3;
+			t.known = k % 2;
 			assert_string_equal(seen_of(&s, cells, n), expected);
 			/* It knows nothing of the classic order. */
 			assert_int_equal(calls > 0, a.new_version_behavior);
@@ -390,7 +398,8 @@ static void a_guide_changes_no_answer_of_what_expires(void **state)
 	static struct array_cell cells[2 * DEEP + 2];
 	const uint32_t least[] = {0, 5, 30};
 	unsigned calls = 0, left = UINT32_MAX;
-	struct teller t = {.base = {.versions = tell_versions,
+	struct teller t = {.base = {.knows = tell_known,
+				    .versions = tell_versions,
 				    .hidden = tell_no_hidden,
 				    .found_hidden = forget_hidden},
 			   .calls = &calls,
@@ -412,6 +421,7 @@ static void a_guide_changes_no_answer_of_what_expires(void **state)
 			/* Of more patience than is asked for at once, too. */
 			for (unsigned k = 2; k < 100; k += 32) {
 				t.base.patience = k;
+				t.known = k % 64 == 2;
 				assert_string_equal(seen_of(&s, cells, n),
 						    expected);
 			}
@@ -428,6 +438,7 @@ static void a_guide_is_asked_until_all_are_shown(void **state)
 	static struct array_cell cells[2 * DEEP];
 	unsigned calls = 0, left = UINT32_MAX;
 	struct teller t = {.base = {.patience = 60,
+				    .knows = tell_known,
 				    .versions = tell_versions,
 				    .hidden = tell_no_hidden,
 				    .found_hidden = forget_hidden},
@@ -450,6 +461,40 @@ static void a_guide_is_asked_until_all_are_shown(void **state)
 	assert_string_equal(seen_of(&s, cells, n), expected);
 	assert_true(calls > 3);
 	free(expected);
+}
+
+/* So who asks for one version of a deep column does not walk there each time. */
+static void a_guide_that_may_know_is_asked_after_a_few(void **state)
+{
+	static struct array_cell cells[2 * DEEP + 2];
+	unsigned calls, left;
+	struct teller t = {.base = {.patience = 10 * DEEP,
+				    .knows = tell_known,
+				    .versions = tell_versions,
+				    .hidden = tell_no_hidden,
+				    .found_hidden = forget_hidden},
+			   .calls = &calls,
+			   .left = &left};
+	size_t n = deep_column(cells, t.alive);
+	struct family_attrs a = attrs(1000);
+	struct visible_spec s = all_of(&a);
+
+	s.guide = &t.base;
+	s.ts_min = 7;
+	s.ts_max = 8;
+	for (int known = 0; known < 2; known++) {
+		t.known = known;
+		left = UINT32_MAX;
+		calls = 0;
+		assert_string_equal(seen_of(&s, cells, n), "q:7");
+		assert_int_equal(calls > 0, known);
+	}
+	/* Where it did not know it is asked again, when the patience ends. */
+	t.base.patience = 40;
+	left = 0;
+	calls = 0;
+	assert_string_equal(seen_of(&s, cells, n), "q:7");
+	assert_int_equal(calls, 2);
 }
 
 /* What is beyond the range of 64 bits has not expired. */
@@ -883,6 +928,7 @@ int main(void)
 		cmocka_unit_test(a_guide_that_ends_anywhere_changes_no_answer),
 		cmocka_unit_test(a_guide_changes_no_answer_of_what_expires),
 		cmocka_unit_test(a_guide_is_asked_until_all_are_shown),
+		cmocka_unit_test(a_guide_that_may_know_is_asked_after_a_few),
 		cmocka_unit_test(no_difference_of_times_is_too_large),
 		cmocka_unit_test(
 			a_column_is_sought_from_a_marker_that_was_shown),

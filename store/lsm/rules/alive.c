@@ -175,6 +175,14 @@ static struct alive_place place_of(const struct alive_guide *g,
 	return (struct alive_place){g->tree, g->schema, row};
 }
 
+static bool guide_knows(const struct visible_guide *base, struct bytes row)
+{
+	const struct alive_guide *g = (const struct alive_guide *)base;
+
+	return alive_watches(g->alive) &&
+	       atomic_load(&g->alive->filter[slot_of(g->tree, row)]);
+}
+
 static int guide_versions(const struct visible_guide *base, struct bytes row,
 			  struct bytes qualifier, int64_t ts, int64_t *out,
 			  size_t n, uint64_t *above)
@@ -210,6 +218,7 @@ void alive_guide(struct alive_guide *g, struct alive *alive, uint32_t tree,
 {
 	*g = (struct alive_guide){
 		.base = {.patience = alive ? alive->patience : 0,
+			 .knows = guide_knows,
 			 .versions = guide_versions,
 			 .hidden = guide_hidden,
 			 .found_hidden = guide_found_hidden},

@@ -27,7 +27,7 @@
  *
  * Memory is bounded; the least recently used row is dropped first. One lock
  * guards everything; a reader takes it only after it has walked over some
- * hidden entries. Nothing here is stored on disk.
+ * hidden entries, or a few of a row that may be watched. Nothing here is stored on disk.
  *
  * A writer and a reader that begins to watch a row do not wait for each other:
  *

@@ -47,10 +47,12 @@
 /*
  * Facts about the present row that other readers have found (alive.h), as of
  * the sequence that is read. A reader that has walked over many hidden entries
- * asks for such facts, and reports its own.
+ * asks for such facts, or over a few where there may be some, and reports its own.
  */
 struct visible_guide {
 	unsigned patience; /* entries walked before the guide is asked */
+	/* May it know versions of the row? Takes no lock: asked after a few. */
+	bool (*knows)(const struct visible_guide *g, struct bytes row);
 	/*
 	 * Writes up to @n alive timestamps of the column, from @ts downwards,
 	 * to @out. Returns how many; -1 = not known. *above: how many are above

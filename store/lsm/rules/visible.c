@@ -9,6 +9,8 @@
 
 /* Entries of a finished column that are stepped over before a seek. */
 #define STEPS_MAX 4
+/* Hidden entries that are walked over before a guide is asked that may know. */
+#define EARLY 4
 /* The most timestamps asked of the guide at once. */
 #define NEAR_MAX 64u
 /* So many times the patience, walked in one column, make it a deep column. */
@@ -303,8 +305,8 @@ static int pass_newer(struct visible *v)
 }
 
 /*
- * A reader that has walked over many hidden entries of a column asks the guide
- * which versions of it are alive, and then seeks from one of these to the next:
+ * A reader that has walked over many hidden entries of a column, or over a few of
+ * one that others have met, asks the guide which versions of it are alive, and then seeks from one of these to the next:
  * it need not know what happened above them. If the answer ends before the
  * column does, because writers are faster, the reader starts the row again and
  * walks. A reader that finds column after column with nothing to show asks for
@@ -441,25 +443,37 @@ static int note_deep(struct visible *v)
 	return v->spec.walk_max && v->vain > v->spec.walk_max ? -EAGAIN : 0;
 }
 
-/* Counts an entry of the column that was not shown. 0 or an error. */
-static int walked_in_vain(struct visible *v)
+/* Goes on by the versions that the guide knows of, if it does. */
+static void follow(struct visible *v)
 {
-	const struct entry *e = &v->c->at;
-	int64_t ts = e->ts;
+	int64_t ts = v->c->at.ts;
 
-	v->walked++;
-	if (v->vain >= DEEP_TIMES * v->patience)
-		return note_deep(v);
 	/* Who has no guide has lost the way from the begin. */
-	if (v->vain != v->patience || v->lost_way || v->column_done ||
+	if (v->lost_way || v->column_done ||
 	    !v->spec.attrs->new_version_behavior)
-		return 0;
+		return;
 	if (v->has_rank_ts && v->rank_ts == ts) {
 		if (ts == INT64_MIN)
-			return 0;
+			return;
 		ts--;
 	}
 	v->guided = ask_versions(v, ts);
+}
+
+/* Counts an entry of the column that was not shown. 0 or an error. */
+static int walked_in_vain(struct visible *v)
+{
+	const struct visible_guide *g = v->spec.guide;
+
+	if (++v->vain == EARLY && v->guides && g->knows(g, v->c->row))
+		follow(v);
+	if (v->vain < v->patience)
+		return 0;
+	v->walked++;
+	if (v->vain >= DEEP_TIMES * v->patience)
+		return note_deep(v);
+	if (v->vain == v->patience && !v->guided)
+		follow(v);
 	return 0;
 }
 
@@ -592,11 +606,9 @@ int visible_next(struct visible *v)
 			if (r <= 0)
 				return r;
 		}
-		if (++v->vain >= v->patience) {
-			r = walked_in_vain(v);
-			if (r < 0)
-				return r;
-		}
+		r = walked_in_vain(v);
+		if (r < 0)
+			return r;
 	}
 }
 
