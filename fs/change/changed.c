@@ -121,11 +121,12 @@ static bool go(const struct changer *w, struct spot *s, struct bytes key,
 	return true;
 }
 
-uint64_t changed_before(const struct changer *w, const struct mutation *m)
+uint64_t changed_before(struct changer *w, const struct mutation *m)
 {
 	unsigned acts = acts_of(m);
 	uint64_t turn;
 
+	w->kept = false;
 	if (acts & HAS_TTL)
 		fstable_has_cell_ttl(w->table);
 	if (!(acts & DELETES))
@@ -135,9 +136,11 @@ uint64_t changed_before(const struct changer *w, const struct mutation *m)
 		const struct change *c = &m->changes[i];
 
 		/* Another delete, which may take the rest, begins later. */
-		if (!writes_value(c) && (!turn || c->op != CHANGE_DELETE ||
-					 !has_another(w, m->row, c)))
-			directories_keep(w, m->row, c, turn);
+		if (writes_value(c) || (turn && c->op == CHANGE_DELETE &&
+					has_another(w, m->row, c)))
+			continue;
+		w->kept |= c->op == CHANGE_DELETE;
+		directories_keep(w, m->row, c, turn);
 	}
 	return turn;
 }
@@ -436,9 +439,30 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 	}
 }
 
+/*
+ * May the overlay have directories of the column of the i-th change that the store
+ * has by now? Of what a delete takes whole nothing is left, and where it keeps
+ * nothing another version is. @missed: see overlay_delete_end().
+ */
+static bool may_settle(const struct changer *w, const struct mutation *m,
+		       size_t i, bool missed)
+{
+	const struct change *first = &m->changes[i];
+	bool may = missed;
+
+	for (; !may && i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		if (!same_column(c, first))
+			break;
+		may = writes_value(c) || (w->kept && c->op == CHANGE_DELETE);
+	}
+	return may;
+}
+
 /* The overlay has the directories that the store has not. */
 static void settle(const struct changer *w, const struct mutation *m,
-		   uint64_t turn, bool done)
+		   uint64_t turn, bool done, bool missed)
 {
 	/* A directory that mkdir made outlives the lines of a stream. */
 	if ((!w->file && !w->program) || !overlay_count(w->fs->overlay))
@@ -446,7 +470,8 @@ static void settle(const struct changer *w, const struct mutation *m,
 	for (size_t i = 0; i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
 
-		if (!i || !same_column(c, c - 1))
+		if ((!i || !same_column(c, c - 1)) &&
+		    may_settle(w, m, i, missed || !done))
 			directories_settle(w, m->row, c);
 		if (!done && !writes_value(c))
 			directories_retract(w, m->row, c, turn);
@@ -459,14 +484,15 @@ static void after(const struct changer *w, const struct mutation *m,
 {
 	unsigned acts = acts_of(m);
 	struct why_kept kept;
+	bool missed = false;
 
 	if (!done && !(acts & DELETES))
 		return;
 	if (!done)
 		why_keep(&kept);
 	if (acts & DELETES)
-		overlay_delete_end(w->fs->overlay, m->row);
-	settle(w, m, turn, done);
+		missed = overlay_delete_end(w->fs->overlay, m->row);
+	settle(w, m, turn, done, missed);
 	if (!done) {
 		why_restore(&kept);
 		return;

@@ -13,7 +13,9 @@
  *		A version that was moved aside and is written anew is shown
  *		(moved.h).
  *		Directories that now hold a cell leave memory (not those that
- *		a stream fills).
+ *		a stream fills). After a delete the store is asked for one only
+ *		if an older version may have come back, or if a put meanwhile
+ *		had to leave that to the delete (overlay.h).
  *		The kernel drops what it keeps of the row (invalidate.h):
  *
  *	put			the column's attributes; the version, if it has
@@ -61,6 +63,8 @@ struct changer {
 	const struct place *file; /* by which it is changed, or NULL */
 	bool put;		  /* by a path in .put */
 	bool program;
+	/* By changed_before(): directories were kept above a version. */
+	bool kept;
 };
 /* Who changes other than by a file, such as a stream, at the place. */
 struct changer changer_at(struct fs *fs, const struct place *p);
@@ -81,7 +85,7 @@ int changed_mutate(struct fs *fs, const struct place *file, struct mutation *m,
  * returns the number of the delete for changed_after(). @done: the mutation was
  * applied, or may be in part.
  */
-uint64_t changed_before(const struct changer *w, const struct mutation *m);
+uint64_t changed_before(struct changer *w, const struct mutation *m);
 void changed_after(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done);
 /*

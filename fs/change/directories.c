@@ -5,6 +5,9 @@
 
 #include "store/value/array.h"
 
+/* How often others may be first. */
+#define TRIES_MAX 10
+
 /* A directory above a cell, as the overlay has it or would. */
 struct link {
 	uint64_t parent;
@@ -157,7 +160,7 @@ void directories_keep(const struct changer *w, struct bytes row,
 		      const struct change *c, uint64_t turn)
 {
 	/* One that finds no room goes when it is empty. */
-	for (int tries = 0; tries < 10; tries++)
+	for (int tries = 0; tries < TRIES_MAX; tries++)
 		if (add(w, row, c, turn, NULL) != -ESTALE)
 			break;
 }
@@ -285,7 +288,7 @@ static bool leave(struct fs *fs, const struct place *dir, struct bytes row,
 	    !overlay_find(ov, dir->parent, name, NULL) ||
 	    !is_elsewhere(fs, dir, held))
 		return false;
-	overlay_settle(ov, dir->parent, name, row, deletes);
+	(void)overlay_settle(ov, dir->parent, name, row, deletes);
 	return true;
 }
 
@@ -327,7 +330,7 @@ static void settle_late(struct fs *fs, uint64_t dir,
 		deletes = overlay_deletes(ov, p.row);
 		held = directories_hold(fs, &p);
 		if (held > 0) {
-			overlay_settle(ov, dir, name, p.row, deletes);
+			(void)overlay_settle(ov, dir, name, p.row, deletes);
 		} else if (held == 0 &&
 			   overlay_drop_late(ov, dir, name, p.row, deletes)) {
 			changed_directory(fs, &p);
@@ -380,16 +383,27 @@ int directories_add(struct fs *fs, uint64_t parent, struct bytes key,
 	return r == -ENOSPC ? say_no_room() : r;
 }
 
-void directories_settle(const struct changer *w, struct bytes row,
-			const struct change *c)
+/* Is nothing of the row in memory? What is there has its path there. */
+static bool row_is_absent(const struct changer *w, struct bytes row)
+{
+	struct name_part part;
+
+	name_part(row, 0, &part);
+	return !overlay_find(w->fs->overlay, w->node,
+			     bytes_of(part.text, part.len), NULL);
+}
+
+/* False: a delete has begun and ended meanwhile. */
+static bool settle(const struct changer *w, struct bytes row,
+		   const struct change *c)
 {
 	struct overlay *ov = w->fs->overlay;
 	uint64_t deletes = overlay_deletes(ov, row);
+	bool has = false, asked = true;
 	struct chain chain;
-	bool has = false;
 
 	chain_of(w, row, c, false, NULL, &chain);
-	for (size_t i = chain.count; i-- > 0;) {
+	for (size_t i = chain.count; asked && i-- > 0;) {
 		struct link *l = &chain.links[i];
 		struct bytes name = bytes_str(l->e.name);
 
@@ -405,9 +419,20 @@ void directories_settle(const struct changer *w, struct bytes row,
 		has = has || link_holds(w, row, c, l);
 		if (!has)
 			break;
-		overlay_settle(ov, l->parent, name, row, deletes);
+		asked = overlay_settle(ov, l->parent, name, row, deletes);
 	}
 	chain_release(w->fs, &chain);
+	return asked;
+}
+
+void directories_settle(const struct changer *w, struct bytes row,
+			const struct change *c)
+{
+	if (row_is_absent(w, row))
+		return;
+	for (int tries = 0; tries < TRIES_MAX; tries++)
+		if (settle(w, row, c))
+			break;
 }
 
 /* The table's directory of that path in .put, and those above it. */

@@ -39,6 +39,7 @@ struct slot {
 	_Atomic uint64_t moves; /* read without the lock */
 	uint64_t turns;		/* begun and ended deletes */
 	uint32_t deleting, listing;
+	bool missed;   /* something was to be settled during these deletes */
 	uint32_t late; /* entries of these directories */
 };
 
@@ -522,19 +523,23 @@ uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)
 	 * adds.
 	 */
 	turn = slot->deleting ? 0 : slot->turns;
+	slot->missed &= slot->deleting > 0;
 	slot->deleting++;
 	pthread_mutex_unlock(&ov->lock);
 	return turn;
 }
 
-void overlay_delete_end(struct overlay *ov, struct bytes row)
+bool overlay_delete_end(struct overlay *ov, struct bytes row)
 {
 	struct slot *slot = slot_of(ov, row);
+	bool missed;
 
 	pthread_mutex_lock(&ov->lock);
 	slot->turns++;
 	slot->deleting--;
+	missed = slot->missed;
 	pthread_mutex_unlock(&ov->lock);
+	return missed;
 }
 
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row)
@@ -565,14 +570,18 @@ static struct entry *find_idle(struct overlay *ov, uint64_t parent,
 		       : NULL;
 }
 
-void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
+bool overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		    struct bytes row, uint64_t deletes)
 {
 	struct slot *of_dir = slot_of(ov, dir_of(&parent));
+	struct slot *of_row = slot_of(ov, row);
 	struct entry *en;
+	bool asked;
 
 	pthread_mutex_lock(&ov->lock);
 	en = find_idle(ov, parent, name, row, deletes);
+	of_row->missed |= of_row->deleting > 0;
+	asked = of_row->deleting || of_row->turns == deletes;
 	if (en && of_dir->listing && ov->bytes <= BYTES_BUSY) {
 		set_late(ov, en, true);
 	} else if (en) {
@@ -580,6 +589,7 @@ void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		note_move(ov, parent);
 	}
 	pthread_mutex_unlock(&ov->lock);
+	return asked;
 }
 
 bool overlay_has_late(struct overlay *ov, uint64_t parent)

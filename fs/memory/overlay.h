@@ -20,6 +20,9 @@
  *	lookup	asks here, then the store, and again if anything was settled
  *		or added meanwhile
  *
+ * A delete that knows what it left in the store settles nothing itself, unless
+ * it was in the way of who wanted to: overlay_delete_end() says so.
+ *
  * So an entry may remain although the store also has the directory: a listing
  * shows the name once. The entry is late then: it goes when its parent is listed
  * next or that listing ends, with the directory if the store has that no more.
@@ -108,18 +111,20 @@ uint64_t overlay_moves(struct overlay *ov, uint64_t parent);
 /*
  * overlay_delete_begin() is called when a delete in the row begins, before it
  * adds entries; it returns the delete's number, 0 if there are others.
- * overlay_delete_end() is called when it has ended, with or without success.
+ * overlay_delete_end() is called when it has ended, with or without success. True:
+ * while it was under way an entry was to be settled, and was not.
  */
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row);
-void overlay_delete_end(struct overlay *ov, struct bytes row);
+bool overlay_delete_end(struct overlay *ov, struct bytes row);
 /* The number of deletes begun in the row, and in some others. */
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row);
 /*
  * Removes an entry of the row that has none itself, if the store was seen to have
  * the directory when overlay_deletes() was @deletes. While the parent is listed
- * the entry becomes late instead.
+ * the entry becomes late instead. False: a delete has begun and ended since, so the
+ * store is to be asked again.
  */
-void overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
+bool overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		    struct bytes row, uint64_t deletes);
 /* May the parent have late entries? */
 bool overlay_has_late(struct overlay *ov, uint64_t parent);

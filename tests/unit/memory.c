@@ -183,13 +183,13 @@ static bool has(struct overlay *ov, const char *name)
 }
 
 /* Asks the store, so to speak, and settles the row's directory. */
-static void look_and_settle(struct overlay *ov, void (*meanwhile)(void *))
+static bool look_and_settle(struct overlay *ov, void (*meanwhile)(void *))
 {
 	uint64_t turns = overlay_deletes(ov, str("r"));
 
 	if (meanwhile)
 		meanwhile(ov);
-	overlay_settle(ov, 1, str("r"), str("r"), turns);
+	return overlay_settle(ov, 1, str("r"), str("r"), turns);
 }
 
 static void begin(void *ov)
@@ -199,7 +199,7 @@ static void begin(void *ov)
 
 static void end(void *ov)
 {
-	overlay_delete_end(ov, str("r"));
+	assert_true(overlay_delete_end(ov, str("r")));
 }
 
 static void overlay_settles_only_what_no_delete_counts_on(void **state)
@@ -212,14 +212,17 @@ static void overlay_settles_only_what_no_delete_counts_on(void **state)
 	assert_int_equal(nodes_new(&ns), 0);
 	assert_int_equal(overlay_new(ns, &ov), 0);
 	assert_int_equal(add(ov, ns, "r", str("r")), 0);
-	look_and_settle(ov, begin);
+	assert_true(look_and_settle(ov, begin));
 	assert_true(has(ov, "r"));
 	/* One is under way. */
-	look_and_settle(ov, NULL);
+	assert_true(look_and_settle(ov, NULL));
 	assert_true(has(ov, "r"));
-	/* It ended behind the look. */
-	look_and_settle(ov, end);
+	/* It ended behind the look, and has heard who looks. */
+	assert_false(look_and_settle(ov, end));
 	assert_true(has(ov, "r"));
+	/* In the way of nobody. */
+	overlay_delete_begin(ov, str("r"));
+	assert_false(overlay_delete_end(ov, str("r")));
 	overlay_list_begin(ov, 1);
 	look_and_settle(ov, NULL);
 	assert_true(has(ov, "r"));

@@ -443,6 +443,90 @@ of_a_column_that_goes_by_another_name_its_directory_is_told(void **state)
 	world_end(&w);
 }
 
+static uint64_t reads_of_table(struct world *w)
+{
+	struct table_calls calls;
+	struct table *t;
+
+	assert_int_equal(table_open(w->store, str("T"), &t), 0);
+	table_calls(t, &calls);
+	table_unref(t);
+	return calls.reads;
+}
+
+/* The delete itself knows whether there was one, and leaves none. */
+static void a_column_that_is_removed_is_not_read_for_that(void **state)
+{
+	struct column c;
+	uint64_t reads;
+	struct world w;
+
+	begin_column(&w, &c);
+	reads = reads_of_table(&w);
+	assert_int_equal(unlink_file(&w, c.row, "f:q"), 0);
+	assert_int_equal(reads_of_table(&w), reads);
+	assert_int_equal(unlink_file(&w, c.row, "f:q"), -ENOENT);
+	assert_int_equal(looked_up(&w, c.family, "q"), c.column);
+	world_end(&w);
+}
+
+/* What is put while a delete is under way must leave the directories to it. */
+static void a_delete_leaves_no_directory_in_memory_that_has_a_cell(void **state)
+{
+	struct change change = {.op = CHANGE_DELETE_COLUMN,
+				.family = str("f"),
+				.qualifier = str("q"),
+				.ts = TS_AUTO};
+	struct mutation m = {
+		.row = str("P"), .changes = &change, .nchanges = 1};
+	struct changer changer;
+	struct place file;
+	struct column c;
+	struct world w;
+	uint64_t turn;
+
+	begin_column(&w, &c);
+	assert_int_equal(place_of(w.fs, c.alias, &file), 0);
+	changer = changer_at(w.fs, &file);
+	changer.file = &file;
+	turn = changed_before(&changer, &m);
+	assert_int_equal(overlay_count(w.fs->overlay), 3);
+	assert_int_equal(table_mutate(fstable_table(file.table), &m, 0), 1);
+	assert_int_equal(make_file(&w, c.column, "7"), 0);
+	assert_int_equal(overlay_count(w.fs->overlay), 3);
+	changed_after(&changer, &m, turn, true);
+	assert_int_equal(overlay_count(w.fs->overlay), 0);
+	place_release(&file);
+	world_end(&w);
+}
+
+/* An older version that a delete brings back is in the store again. */
+static void a_version_that_comes_back_has_no_directory_in_memory(void **state)
+{
+	struct schema schema;
+	struct column c;
+	struct table *t;
+	struct world w;
+	uint64_t other;
+
+	begin_column(&w, &c);
+	assert_int_equal(table_open(w.store, str("T"), &t), 0);
+	assert_int_equal(table_schema(t, &schema), 0);
+	schema.families[0].attrs.versions = 1;
+	schema.families[0].attrs.new_version_behavior = false;
+	assert_int_equal(table_alter(t, &schema, false), 0);
+	schema_free(&schema);
+	table_unref(t);
+	/* No marker hides it there. */
+	other = made_dir(&w, c.family, "s");
+	assert_int_equal(make_file(&w, other, "5"), 0);
+	assert_int_equal(make_file(&w, other, "6"), 0);
+	assert_int_equal(unlink_file(&w, other, "6"), 0);
+	looked_up(&w, other, "5");
+	assert_int_equal(overlay_count(w.fs->overlay), 0);
+	world_end(&w);
+}
+
 static void fix_families(struct world *w)
 {
 	struct schema schema;
@@ -830,6 +914,11 @@ int main(void)
 			a_version_that_is_not_the_newest_leaves_its_column_the_time),
 		cmocka_unit_test(
 			of_a_column_that_goes_by_another_name_its_directory_is_told),
+		cmocka_unit_test(a_column_that_is_removed_is_not_read_for_that),
+		cmocka_unit_test(
+			a_delete_leaves_no_directory_in_memory_that_has_a_cell),
+		cmocka_unit_test(
+			a_version_that_comes_back_has_no_directory_in_memory),
 		cmocka_unit_test(
 			of_a_dropped_table_nothing_is_believed_or_held),
 		cmocka_unit_test(a_namespace_or_a_flush_is_nothing_to_tell),
