@@ -7,6 +7,8 @@
 
 /* How long a change waits for the kernel to hear of it. */
 #define NOTICE_WAIT_MS 100
+/* A column that may have so many versions has mostly a newer one than a given one. */
+#define VERSIONS_MANY 16
 
 static struct bytes text_of(const struct name_part *part)
 {
@@ -75,6 +77,23 @@ static unsigned acts_of(const struct mutation *m)
 	return acts;
 }
 
+/*
+ * Has a column of many versions a newest one that is not @c? That is one look, and
+ * mostly so.
+ */
+static bool newest_is_another(const struct changer *w, struct bytes row,
+			      const struct change *c)
+{
+	struct family_attrs attrs;
+	struct cell cell;
+
+	return fstable_family(w->table, c->family, &attrs) > 0 &&
+	       attrs.versions >= VERSIONS_MANY &&
+	       table_get(fstable_table(w->table), row, c->family, c->qualifier,
+			 TS_MAX, NULL, &cell, NULL) > 0 &&
+	       cell.ts != c->ts;
+}
+
 /* Has the column a version that is seen, other than the one deleted? */
 static bool has_another(const struct changer *w, struct bytes row,
 			const struct change *c)
@@ -83,6 +102,8 @@ static bool has_another(const struct changer *w, struct bytes row,
 	struct cell cell;
 	bool another = false;
 
+	if (newest_is_another(w, row, c))
+		return true;
 	if (cellfile_versions(fstable_table(w->table), row, c->family,
 			      c->qualifier, true, &sc) < 0)
 		return false;
