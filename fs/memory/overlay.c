@@ -17,19 +17,23 @@
 #define SLOTS 256
 /* Directories that share a tree; most have an entry or two. */
 #define TREES 4096
-/* A pinned node, and the allocator's overhead. */
-#define ENTRY_COST (sizeof(struct entry) + 128 + 16)
+/* The least size of the hash table. */
+#define HEADS_MIN 1024
+/* A pinned node, its place in the hash table, and the allocator's overhead. */
+#define ENTRY_COST (sizeof(struct entry) + 128 + 16 + 16)
 
 struct entry {
-	struct sorted_node by_name; /* parent, name */
-	struct sorted_node by_key;  /* parent, order_put() */
+	struct sorted_node by_key; /* parent, order_put() */
+	struct entry *next;	   /* of those with that hash */
+	uint64_t hash;		   /* of parent and name */
 	uint64_t parent, node, ino;
 	uint8_t kind;
+	uint8_t name_len;
 	bool implied, late;
 	uint64_t added_by;
 	uint32_t key_len;
-	uint8_t *key; /* in memory, as are those of by_name and by_key */
-	uint8_t memory[];
+	uint8_t memory
+		[]; /* the key, then that of by_key, which ends in the name */
 };
 
 /*
@@ -43,11 +47,6 @@ struct slot {
 	uint32_t late; /* entries of these directories */
 };
 
-/* The entries of some directories, twice. */
-struct tree {
-	struct sorted names, keys;
-};
-
 struct overlay {
 	struct nodes *nodes;
 	pthread_mutex_t lock;
@@ -55,11 +54,12 @@ struct overlay {
 	_Atomic size_t count; /* read without the lock */
 	_Atomic uint64_t moves;
 	struct slot slots[SLOTS]; /* lock */
-	struct tree trees[TREES]; /* lock; by the directory */
+	/* Under lock: all entries by name, and in order, by the directory. */
+	struct entry **heads;
+	size_t nheads; /* a power of two */
+	struct sorted trees[TREES];
 };
 
-#define by_name_entry(n) \
-	((struct entry *)((char *)(n)-offsetof(struct entry, by_name)))
 #define by_key_entry(n) \
 	((struct entry *)((char *)(n)-offsetof(struct entry, by_key)))
 
@@ -69,6 +69,12 @@ int overlay_new(struct nodes *nodes, struct overlay **out)
 
 	if (!ov)
 		return -ENOMEM;
+	ov->heads = calloc(HEADS_MIN, sizeof(struct entry *));
+	if (!ov->heads) {
+		free(ov);
+		return -ENOMEM;
+	}
+	ov->nheads = HEADS_MIN;
 	ov->nodes = nodes;
 	pthread_mutex_init(&ov->lock, NULL);
 	*out = ov;
@@ -80,9 +86,31 @@ static struct bytes dir_of(const uint64_t *parent)
 	return bytes_of(parent, sizeof(*parent));
 }
 
-static struct tree *tree_of(struct overlay *ov, uint64_t dir)
+static struct sorted *tree_of(struct overlay *ov, uint64_t dir)
 {
 	return &ov->trees[XXH3_64bits(&dir, sizeof(dir)) % TREES];
+}
+
+static uint64_t hash_of(uint64_t parent, struct bytes name)
+{
+	return XXH3_64bits_withSeed(name.data, name.len, parent);
+}
+
+static struct entry **head_of(struct overlay *ov, uint64_t hash)
+{
+	return &ov->heads[hash & (ov->nheads - 1)];
+}
+
+static struct bytes entry_name(const struct entry *en)
+{
+	struct bytes order = sorted_name(&en->by_key);
+
+	return bytes_of(order.data + order.len - en->name_len, en->name_len);
+}
+
+static struct bytes entry_key(const struct entry *en)
+{
+	return bytes_of(en->memory, en->key_len);
 }
 
 /*
@@ -116,8 +144,7 @@ static void order_put(struct bytes key, struct bytes name, bool past,
 /* With what entry_new() takes for the keys; a 00 is two bytes of its order. */
 static size_t cost_of(const struct entry *en)
 {
-	return ENTRY_COST + sorted_len(&en->by_name) + en->key_len +
-	       sorted_len(&en->by_key);
+	return ENTRY_COST + en->key_len + sorted_len(&en->by_key);
 }
 
 /* Lays out the keys behind the entry. -ENAMETOOLONG. */
@@ -126,13 +153,8 @@ static int entry_keys(struct entry *en, struct bytes key, bool is_piece,
 {
 	struct bytes dir = dir_of(&en->parent);
 	uint8_t *at = en->memory;
-	int err = sorted_node_place(&en->by_name, at, dir, name.len);
+	int err;
 
-	if (err)
-		return err;
-	bytes_copy(at + dir.len, name.data, name.len);
-	at += dir.len + name.len;
-	en->key = at;
 	bytes_copy(at, key.data, key.len);
 	at += key.len;
 	/*
@@ -140,11 +162,10 @@ static int entry_keys(struct entry *en, struct bytes key, bool is_piece,
 	 */
 	if (is_piece)
 		*at++ = 0;
-	en->key_len = (uint32_t)(at - en->key);
+	en->key_len = (uint32_t)(at - en->memory);
 	err = sorted_node_place(&en->by_key, at, dir, order);
 	if (!err)
-		order_put(bytes_of(en->key, en->key_len), name, false,
-			  at + dir.len);
+		order_put(entry_key(en), name, false, at + dir.len);
 	return err;
 }
 
@@ -156,17 +177,19 @@ static int entry_new(uint64_t parent, struct bytes key,
 	struct bytes name = bytes_str(e->name);
 	/* The zero of a piece is two bytes of its order. */
 	size_t order = order_len(key, name) + (is_piece ? 2 : 0);
-	struct entry *en = malloc(sizeof(*en) + 2 * sizeof(parent) + name.len +
-				  key.len + 1 + order);
+	struct entry *en =
+		malloc(sizeof(*en) + sizeof(parent) + key.len + 1 + order);
 	int err;
 
 	if (!en)
 		return -ENOMEM;
 	*en = (struct entry){
+		.hash = hash_of(parent, name),
 		.parent = parent,
 		.node = e->node,
 		.ino = e->ino,
 		.kind = e->kind,
+		.name_len = (uint8_t)name.len,
 		.implied = e->implied,
 		.added_by = e->added_by,
 	};
@@ -192,15 +215,45 @@ static void set_late(struct overlay *ov, struct entry *en, bool late)
 	en->late = late;
 }
 
+/* Fits the hash table to the entries; a failure only makes chains longer. */
+static void fit_heads(struct overlay *ov)
+{
+	struct entry **old = ov->heads, *en, *next;
+	size_t n = ov->nheads, size = n;
+
+	if (ov->count > n)
+		size = 2 * n;
+	else if (n > HEADS_MIN && ov->count < n / 8)
+		size = n / 2;
+	if (size == n)
+		return;
+	ov->heads = calloc(size, sizeof(*ov->heads));
+	if (!ov->heads) {
+		ov->heads = old;
+		return;
+	}
+	ov->nheads = size;
+	for (size_t i = 0; i < n; i++)
+		for (en = old[i]; en; en = next) {
+			next = en->next;
+			en->next = *head_of(ov, en->hash);
+			*head_of(ov, en->hash) = en;
+		}
+	free(old);
+}
+
 /* REQUIRES: lock. */
 static void entry_take_out(struct overlay *ov, struct entry *en)
 {
-	struct tree *t = tree_of(ov, en->parent);
+	struct entry **at = head_of(ov, en->hash);
 
 	set_late(ov, en, false);
-	sorted_remove(&t->names, &en->by_name);
-	sorted_remove(&t->keys, &en->by_key);
+	while (*at != en)
+		at = &(*at)->next;
+	*at = en->next;
+	sorted_remove(tree_of(ov, en->parent), &en->by_key);
 	ov->count--;
+	fit_heads(ov);
 	ov->bytes -= cost_of(en);
 	nodes_unpin(ov->nodes, en->node);
 	nodes_unpin(ov->nodes, en->parent);
@@ -213,16 +266,17 @@ void overlay_free(struct overlay *ov)
 
 	if (!ov)
 		return;
-	for (struct tree *t = ov->trees; t < ov->trees + TREES; t++)
-		while ((n = sorted_any(&t->names)))
-			entry_take_out(ov, by_name_entry(n));
+	for (struct sorted *t = ov->trees; t < ov->trees + TREES; t++)
+		while ((n = sorted_any(t)))
+			entry_take_out(ov, by_key_entry(n));
 	pthread_mutex_destroy(&ov->lock);
+	free(ov->heads);
 	free(ov);
 }
 
 static void entry_show(const struct entry *en, struct overlay_entry *out)
 {
-	struct bytes name = sorted_name(&en->by_name);
+	struct bytes name = entry_name(en);
 
 	*out = (struct overlay_entry){.node = en->node,
 				      .ino = en->ino,
@@ -232,25 +286,38 @@ static void entry_show(const struct entry *en, struct overlay_entry *out)
 	memcpy(out->name, name.data, name.len);
 }
 
+/* REQUIRES: lock. */
+static struct entry *find(struct overlay *ov, uint64_t parent,
+			  struct bytes name)
+{
+	uint64_t hash = hash_of(parent, name);
+	struct entry *en = *head_of(ov, hash);
+
+	while (en && (en->hash != hash || en->parent != parent ||
+		      !bytes_eq(entry_name(en), name)))
+		en = en->next;
+	return en;
+}
+
 int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 		 struct overlay_entry *out)
 {
-	struct sorted_node *n;
+	const struct entry *en;
 
 	if (!ov->count)
 		return 0;
 	pthread_mutex_lock(&ov->lock);
-	n = sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
-	if (n && out)
-		entry_show(by_name_entry(n), out);
+	en = find(ov, parent, name);
+	if (en && out)
+		entry_show(en, out);
 	pthread_mutex_unlock(&ov->lock);
-	return n != NULL;
+	return en != NULL;
 }
 
 /* REQUIRES: lock. */
 static bool holds(struct overlay *ov, uint64_t dir)
 {
-	return sorted_next(&tree_of(ov, dir)->names, dir_of(&dir), false,
+	return sorted_next(tree_of(ov, dir), dir_of(&dir), false,
 			   bytes_of(NULL, 0)) != NULL;
 }
 
@@ -283,14 +350,14 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 		order_put(*after, bytes_of(NULL, 0), true, order.data);
 	}
 	pthread_mutex_lock(&ov->lock);
-	n = sorted_next(&tree_of(ov, parent)->keys, dir_of(&parent),
-			after != NULL, buf_bytes(&order));
+	n = sorted_next(tree_of(ov, parent), dir_of(&parent), after != NULL,
+			buf_bytes(&order));
 	if (n) {
 		struct entry *en = by_key_entry(n);
 
 		/* @after may point into @key: it is not used any more. */
 		key->len = 0;
-		r = buf_append(key, en->key, en->key_len);
+		r = buf_append(key, en->memory, en->key_len);
 		entry_show(en, out);
 		r = r ? r : 1;
 	}
@@ -315,28 +382,20 @@ static int pin(struct overlay *ov, const struct entry *en)
 /* REQUIRES: lock, pinned. */
 static void insert(struct overlay *ov, struct entry *en)
 {
-	struct tree *t = tree_of(ov, en->parent);
+	struct entry **head = head_of(ov, en->hash);
 
-	sorted_insert(&t->names, &en->by_name);
-	sorted_insert(&t->keys, &en->by_key);
+	en->next = *head;
+	*head = en;
+	sorted_insert(tree_of(ov, en->parent), &en->by_key);
 	ov->count++;
+	fit_heads(ov);
 	ov->bytes += cost_of(en);
-}
-
-/* REQUIRES: lock. */
-static struct entry *find(struct overlay *ov, uint64_t parent,
-			  struct bytes name)
-{
-	struct sorted_node *n =
-		sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
-
-	return n ? by_name_entry(n) : NULL;
 }
 
 /* REQUIRES: lock. */
 static int add_locked(struct overlay *ov, struct entry *en, bool replace)
 {
-	struct entry *old = find(ov, en->parent, sorted_name(&en->by_name));
+	struct entry *old = find(ov, en->parent, entry_name(en));
 	size_t freed = old ? cost_of(old) : 0;
 	int err;
 
@@ -390,16 +449,16 @@ int overlay_replace(struct overlay *ov, uint64_t parent, struct bytes key,
 
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 {
-	struct sorted_node *n;
+	struct entry *en;
 
 	if (!ov->count)
 		return false;
 	pthread_mutex_lock(&ov->lock);
-	n = sorted_find(&tree_of(ov, parent)->names, dir_of(&parent), name);
-	if (n)
-		entry_take_out(ov, by_name_entry(n));
+	en = find(ov, parent, name);
+	if (en)
+		entry_take_out(ov, en);
 	pthread_mutex_unlock(&ov->lock);
-	return n != NULL;
+	return en != NULL;
 }
 
 static void note_move(struct overlay *ov, uint64_t parent)
@@ -448,13 +507,13 @@ out:
 /* REQUIRES: lock. */
 static bool all_implied(struct overlay *ov, uint64_t dir)
 {
-	struct sorted *names = &tree_of(ov, dir)->names;
+	struct sorted *tree = tree_of(ov, dir);
 	struct sorted_node *n =
-		sorted_next(names, dir_of(&dir), false, bytes_of(NULL, 0));
+		sorted_next(tree, dir_of(&dir), false, bytes_of(NULL, 0));
 
-	for (; n; n = sorted_next(names, dir_of(&dir), true, sorted_name(n)))
-		if (!by_name_entry(n)->implied ||
-		    !all_implied(ov, by_name_entry(n)->node))
+	for (; n; n = sorted_next(tree, dir_of(&dir), true, sorted_name(n)))
+		if (!by_key_entry(n)->implied ||
+		    !all_implied(ov, by_key_entry(n)->node))
 			return false;
 	return true;
 }
@@ -464,10 +523,10 @@ static void take_out_below(struct overlay *ov, uint64_t dir)
 {
 	struct sorted_node *n;
 
-	while ((n = sorted_next(&tree_of(ov, dir)->names, dir_of(&dir), false,
+	while ((n = sorted_next(tree_of(ov, dir), dir_of(&dir), false,
 				bytes_of(NULL, 0)))) {
-		take_out_below(ov, by_name_entry(n)->node);
-		entry_take_out(ov, by_name_entry(n));
+		take_out_below(ov, by_key_entry(n)->node);
+		entry_take_out(ov, by_key_entry(n));
 	}
 }
 

@@ -248,6 +248,40 @@ static void overlay_settles_only_what_no_delete_counts_on(void **state)
 	nodes_free(ns);
 }
 
+static const char *number(int n)
+{
+	static char text[16];
+
+	snprintf(text, sizeof(text), "%d", n);
+	return text;
+}
+
+static void overlay_finds_each_name_among_any_number(void **state)
+{
+	const int many = 5000;
+	struct overlay_entry e;
+	struct overlay *ov;
+	struct nodes *ns;
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	for (int i = 0; i < many; i++)
+		assert_int_equal(add(ov, ns, number(i), str(number(i))), 0);
+	for (int i = 0; i < many; i++) {
+		assert_int_equal(overlay_find(ov, 1, str(number(i)), &e), 1);
+		assert_string_equal(e.name, number(i));
+	}
+	assert_false(has(ov, number(many)));
+	assert_false(overlay_find(ov, 2, str("7"), NULL));
+	for (int i = many; i-- > 10;)
+		assert_true(overlay_remove(ov, 1, str(number(i))));
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(has(ov, number(i)), i < 10);
+	assert_int_equal(overlay_count(ov), 10);
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
 static void overlay_retracts_what_only_a_failed_delete_added(void **state)
 {
 	struct overlay_entry e = {.kind = NODE_ROW, .ino = 7, .name = "r"};
@@ -593,6 +627,7 @@ int main(void)
 		cmocka_unit_test(overlay_lists_a_piece_before_all_that_go_on),
 		cmocka_unit_test(overlay_keeps_nodes_that_the_kernel_forgot),
 		cmocka_unit_test(overlay_settles_only_what_no_delete_counts_on),
+		cmocka_unit_test(overlay_finds_each_name_among_any_number),
 		cmocka_unit_test(
 			overlay_retracts_what_only_a_failed_delete_added),
 		cmocka_unit_test(
