@@ -1,5 +1,7 @@
 #include "fs/files/schema_file.h"
 
+#include <errno.h>
+
 #include "fs/change/changed.h"
 
 /* Whatever copies a file in parts writes parts of a multiple of this. */
@@ -32,6 +34,8 @@ struct bytes schema_edit_text(const struct schema_edit *e, struct bytes draft)
 
 /* The table becomes what a text says. */
 struct text_edit {
+	struct fs *fs;
+	uid_t by;
 	struct bytes text;
 	/* Gives the text, of the schema of the moment; NULL: it is there. */
 	int (*make)(void *arg, struct bytes *text);
@@ -40,6 +44,26 @@ struct text_edit {
 	bool dry;
 };
 
+/* May who has written the text do so? */
+static int check_by(const struct text_edit *e, const struct schema *now,
+		    const struct schema *to)
+{
+	const struct fstable_owner own = {now->mode, now->uid, now->gid};
+	bool all = e->by == 0 || e->by == e->fs->uid;
+	bool owner = place_is_owner(e->fs, &own, e->by);
+
+	if (!all && (to->uid != now->uid || to->gid != now->gid))
+		return why(-EPERM, "a schema that says another uid or gid is "
+				   "root's to write, or of who mounted the "
+				   "store");
+	if (!owner && to->mode != now->mode)
+		return why(-EPERM, "only the table's owner changes its mode");
+	if (!owner && place_is_sticky(e->fs, &own))
+		return why(-EPERM, "the table has the sticky bit: only its "
+				   "owner changes its schema");
+	return 0;
+}
+
 static int edit_by_text(void *arg, const struct schema *now, struct alter *a)
 {
 	struct text_edit *e = arg;
@@ -47,16 +71,20 @@ static int edit_by_text(void *arg, const struct schema *now, struct alter *a)
 
 	if (r == 0)
 		r = alter_parse(e->text, now, e->flags, a);
+	if (r == 0)
+		r = check_by(e, now, &a->to);
 	a->dry = e->dry;
 	return r;
 }
 
 static int take(struct fs *fs, const struct place *p, struct text_edit *e,
-		bool again)
+		const struct schema_edit *edit)
 {
 	int r;
 
-	e->flags = (again ? ALTER_GONE : 0) | (e->dry ? ALTER_PART : 0);
+	e->fs = fs;
+	e->by = edit->by;
+	e->flags = (edit->applied ? ALTER_GONE : 0) | (e->dry ? ALTER_PART : 0);
 	/* Line by line, a text that hides nothing must not seem to. */
 	if (fs->options->nodelete)
 		e->flags |= ALTER_SPARE;
@@ -78,24 +106,24 @@ int schema_file_check(struct fs *fs, const struct place *p,
 	if (e.text.len % PART_BYTES == 0)
 		while (e.text.len && e.text.data[e.text.len - 1] != '\n')
 			e.text.len--;
-	return e.text.len ? take(fs, p, &e, edit->applied) : 0;
+	return e.text.len ? take(fs, p, &e, edit) : 0;
 }
 
 int schema_file_apply(struct fs *fs, const struct place *p, struct bytes text,
-		      bool again)
+		      const struct schema_edit *edit)
 {
 	struct text_edit e = {.text = text};
 
-	return take(fs, p, &e, again);
+	return take(fs, p, &e, edit);
 }
 
 int schema_file_apply_made(struct fs *fs, const struct place *p,
 			   int (*make)(void *arg, struct bytes *text),
-			   void *arg, bool again)
+			   void *arg, const struct schema_edit *edit)
 {
 	struct text_edit e = {.make = make, .arg = arg};
 
-	return take(fs, p, &e, again);
+	return take(fs, p, &e, edit);
 }
 
 /* chmod and chown. */

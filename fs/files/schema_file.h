@@ -18,6 +18,11 @@
  * Writing makes the table's families fixed unless the text says "families
  * open". What the text does not name of mode, uid and gid stays, as does a
  * family that holds a cell; one that holds none goes.
+ *
+ * A text that says another mode or owner is chmod or chown, which the kernel
+ * cannot judge: who may is asked here. Root and who mounted the store may all,
+ * the table's owner may change the mode; and nobody else changes anything where
+ * the sticky bit has only the owner delete.
  */
 #ifndef CELLFS_FS_FILES_SCHEMA_FILE_H
 #define CELLFS_FS_FILES_SCHEMA_FILE_H
@@ -29,6 +34,7 @@ struct schema_edit {
 	uint64_t front; /* so much was written from the start on */
 	bool patched;	/* and elsewhere: the whole counts */
 	bool applied;	/* once already: what it drops is gone */
+	uid_t by;	/* who opened the file, or renames it */
 };
 void schema_edit_wrote(struct schema_edit *e, uint64_t off, size_t len);
 void schema_edit_truncated(struct schema_edit *e, uint64_t len);
@@ -40,16 +46,16 @@ struct bytes schema_edit_text(const struct schema_edit *e, struct bytes draft);
  */
 int schema_file_check(struct fs *fs, const struct place *p,
 		      const struct schema_edit *e, struct bytes draft);
-/* As schema_file_check(). @again: this file was applied before. */
+/* As schema_file_check(), of the whole text. */
 int schema_file_apply(struct fs *fs, const struct place *p, struct bytes text,
-		      bool again);
+		      const struct schema_edit *e);
 /*
  * The same of a text that @make makes of the table's: again, when somebody else
  * has changed it meanwhile.
  */
 int schema_file_apply_made(struct fs *fs, const struct place *p,
 			   int (*make)(void *arg, struct bytes *text),
-			   void *arg, bool again);
+			   void *arg, const struct schema_edit *e);
 /*
  * chmod and chown of a table directory: persists. Bits of @set are
  * FUSE_SET_ATTR_MODE, _UID, _GID.

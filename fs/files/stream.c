@@ -321,11 +321,14 @@ static int open_to_read(struct stream *s)
 	return r == -ENOBUFS ? -ENFILE : r;
 }
 
-static int open_import(struct stream *s, bool sync)
+static int open_import(struct stream *s, uid_t by, bool sync)
 {
 	struct fs *fs = s->fs;
+	struct fstable_owner own;
 	int r = store_health(fs->store);
 
+	if (r == 0)
+		r = fstable_owner(s->place.table, &own);
 	if (r < 0)
 		return r;
 	if (store_is_read_only(fs->store))
@@ -334,12 +337,16 @@ static int open_import(struct stream *s, bool sync)
 			     sync ? MUTATE_SYNC : 0, &s->import);
 	if (r < 0)
 		return r;
+	/* The kernel knows a delete by its call only, and this one is a write. */
+	if (place_is_sticky(fs, &own) && !place_is_owner(fs, &own, by))
+		cells_import_puts_only(s->import);
 	s->changer = changer_at(fs, &s->place);
 	cells_import_notify(s->import, rows_before, rows_after, s);
 	return cells_import_within(s->import, s->place.row, s->place.family);
 }
 
-int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
+int stream_open(struct fs *fs, fuse_req_t req, struct place *p,
+		struct fuse_file_info *fi)
 {
 	int mode = fi->flags & O_ACCMODE;
 	struct stream *s = calloc(1, sizeof(*s));
@@ -357,7 +364,7 @@ int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	if (!s->ended)
 		r = open_to_read(s);
 	if (r == 0 && mode != O_RDONLY)
-		r = open_import(s, fi->flags & O_DSYNC);
+		r = open_import(s, fuse_req_ctx(req)->uid, fi->flags & O_DSYNC);
 	if (r < 0)
 		goto fail;
 	fi->direct_io = 1;

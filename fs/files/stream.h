@@ -26,7 +26,8 @@
 #include "fs/tree/fs.h"
 
 /* Takes over @p's content on success, and sets @fi. A negative errno. */
-int stream_open(struct fs *fs, struct place *p, struct fuse_file_info *fi);
+int stream_open(struct fs *fs, fuse_req_t req, struct place *p,
+		struct fuse_file_info *fi);
 /* Closes the scans of all streams that nobody reads at the moment. */
 void stream_rest_all(struct fs *fs);
 

@@ -53,7 +53,7 @@ static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
 }
 
 static int writer_new(struct fs *fs, const struct place *p, int flags,
-		      pid_t opener, struct writer **out)
+		      fuse_req_t req, struct writer **out)
 {
 	struct writer *w = calloc(1, sizeof(*w));
 	size_t len_max;
@@ -64,7 +64,8 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	w->fs = fs;
 	w->ts = -1;
 	w->pending_size = -1;
-	w->opener = opener;
+	w->opener = fuse_req_ctx(req)->pid;
+	w->edit.by = fuse_req_ctx(req)->uid;
 	w->flags = flags & O_DSYNC ? CELLFILE_SYNC : 0;
 	pthread_mutex_init(&w->lock, NULL);
 	err = place_copy(&w->place, p);
@@ -173,7 +174,7 @@ static int append_schema(struct writer *w)
 {
 	struct appending a = {.w = w};
 	int err = schema_file_apply_made(w->fs, &w->place, make_whole, &a,
-					 w->edit.applied);
+					 &w->edit);
 
 	if (err)
 		draft_clear(&a.whole);
@@ -192,7 +193,7 @@ static int publish_schema(struct writer *w)
 			w->fs, p,
 			schema_edit_text(&w->edit,
 					 buf_bytes(&w->draft.content)),
-			w->edit.applied);
+			&w->edit);
 	else
 		err = append_schema(w);
 	w->edit.applied |= !err;
@@ -263,7 +264,7 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 		struct fuse_file_info *fi)
 {
 	struct writer *w;
-	int err = writer_new(fs, p, fi->flags, fuse_req_ctx(req)->pid, &w);
+	int err = writer_new(fs, p, fi->flags, req, &w);
 
 	if (err)
 		return err;
@@ -281,7 +282,7 @@ int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
 		  struct fuse_file_info *fi)
 {
 	struct writer *w;
-	int err = writer_new(fs, p, fi->flags, fuse_req_ctx(req)->pid, &w);
+	int err = writer_new(fs, p, fi->flags, req, &w);
 
 	if (err)
 		return err;
@@ -445,7 +446,8 @@ const struct file_ops writer_ops = {
 	.free = writer_free,
 };
 
-int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
+int writer_truncate_path(struct fs *fs, fuse_req_t req, const struct place *p,
+			 off_t size)
 {
 	struct scratch_attr a = {.size = (uint64_t)size}, now;
 	struct writer *w;
@@ -454,7 +456,7 @@ int writer_truncate_path(struct fs *fs, const struct place *p, off_t size)
 	if (p->kind == NODE_SCRATCH)
 		return scratch_setattr(fs->writes->scratch, p->node,
 				       SCRATCH_SET_SIZE, &a, &now);
-	err = writer_new(fs, p, O_WRONLY, 0, &w);
+	err = writer_new(fs, p, O_WRONLY, req, &w);
 	if (err)
 		return err;
 	pthread_mutex_lock(&w->lock);

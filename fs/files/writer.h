@@ -59,7 +59,8 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
 		  struct fuse_file_info *fi);
 /* truncate(2) of a file that is not open: one version, at once. */
-int writer_truncate_path(struct fs *fs, const struct place *p, off_t size);
+int writer_truncate_path(struct fs *fs, fuse_req_t req, const struct place *p,
+			 off_t size);
 /*
  * These fill *st, which place_stat_blank() has begun: 1, or 0 when the store
  * has the last word.

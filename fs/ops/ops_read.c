@@ -76,7 +76,7 @@ static int do_open(struct fs *fs, fuse_req_t req, uint64_t ino,
 		r = trace_file_open(fs, fi);
 		break;
 	case OPENS_STREAM:
-		r = stream_open(fs, &p, fi);
+		r = stream_open(fs, req, &p, fi);
 		break;
 	case OPENS_COUNTER:
 		r = counter_open(fs, &p, fi);

@@ -35,6 +35,7 @@ struct move {
 	struct stat from_st, to_st;
 	bool to_exists;
 	bool noreplace;
+	uid_t by;
 };
 
 static void move_release(struct move *mv)
@@ -234,6 +235,7 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 /* What the scratch file holds is put, or applied as the table's schema. */
 static int put_content(struct fs *fs, const struct move *mv, bool cell)
 {
+	const struct schema_edit whole = {.by = mv->by};
 	struct buf content = {0};
 	size_t len_max = SCHEMA_TEXT_MAX;
 	int r = cell ? cellfile_writable(fs, &mv->to, &len_max) : 0;
@@ -249,7 +251,7 @@ static int put_content(struct fs *fs, const struct move *mv, bool cell)
 	if (!r)
 		r = cell ? put_scratch(fs, mv, buf_bytes(&content))
 			 : schema_file_apply(fs, &mv->to, buf_bytes(&content),
-					     false);
+					     &whole);
 	buf_free(&content);
 	return r ? r : moved_settle(fs, mv->from.node);
 }
@@ -582,10 +584,10 @@ static void disbelieve_name(struct fs *fs, const struct move *mv)
 				 bytes_str(mv->to.name));
 }
 
-static int do_rename(struct fs *fs, uint64_t parent, const char *name,
+static int do_rename(struct fs *fs, uid_t by, uint64_t parent, const char *name,
 		     uint64_t newparent, const char *newname, unsigned flags)
 {
-	struct move mv = {.noreplace = flags & RENAME_NOREPLACE};
+	struct move mv = {.noreplace = flags & RENAME_NOREPLACE, .by = by};
 	int r;
 
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
@@ -649,7 +651,8 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	int r;
 
 	believe_neither(fs, parent, newparent);
-	r = do_rename(fs, parent, name, newparent, newname, flags);
+	r = do_rename(fs, fuse_req_ctx(req)->uid, parent, name, newparent,
+		      newname, flags);
 	if (r) {
 		tell_failed(fs, parent, newparent);
 		fs_reply_err(req, "rename", parent, name, r);

@@ -49,8 +49,8 @@ static int set_scratch(struct fs *fs, const struct place *p,
 	return scratch_setattr(fs->writes->scratch, p->node, what, &want, &now);
 }
 
-static int truncate_file(struct fs *fs, const struct place *p, off_t size,
-			 const struct fuse_file_info *fi)
+static int truncate_file(struct fs *fs, fuse_req_t req, const struct place *p,
+			 off_t size, const struct fuse_file_info *fi)
 {
 	struct open_file *f =
 		fi ? handles_get(fs->handles, fi->fh, NULL) : NULL;
@@ -61,7 +61,7 @@ static int truncate_file(struct fs *fs, const struct place *p, off_t size,
 	else if (f && f->ops->truncate)
 		r = f->ops->truncate(fs, f, size);
 	else
-		r = writer_truncate_path(fs, p, size);
+		r = writer_truncate_path(fs, req, p, size);
 	open_file_drop(f);
 	return r;
 }
@@ -92,7 +92,7 @@ static int do_setattr(struct fs *fs, fuse_req_t req, const struct place *p,
 			r = entry_stays(fs, req, p);
 		if (r < 0)
 			return r;
-		r = truncate_file(fs, p, attr->st_size, fi);
+		r = truncate_file(fs, req, p, attr->st_size, fi);
 	}
 	if (r)
 		return r;

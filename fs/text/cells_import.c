@@ -26,6 +26,7 @@ struct cells_import {
 	struct cells_rows rows;
 	uint64_t first_line; /* number of the first line not yet applied */
 	struct buf only_row, only_family; /* empty = any */
+	bool puts_only;			  /* no deletes */
 	bool has_schema;
 	struct schema schema;
 	uint64_t schema_version;
@@ -92,6 +93,11 @@ int cells_import_within(struct cells_import *im, struct bytes row,
 	if (r == 0)
 		r = buf_set(&im->only_family, family);
 	return r < 0 ? why(r, "out of memory") : 0;
+}
+
+void cells_import_puts_only(struct cells_import *im)
+{
+	im->puts_only = true;
 }
 
 void cells_import_notify(struct cells_import *im, cells_batch *before,
@@ -294,7 +300,7 @@ static int check_line(struct cells_import *im, const struct cells_line *l)
 	return 0;
 }
 
-/* Is the line of the row and family that the stream is limited to? */
+/* Is the line one that the stream may have? */
 static int check_within(const struct cells_import *im,
 			const struct cells_line *l)
 {
@@ -306,6 +312,10 @@ static int check_within(const struct cells_import *im,
 		return why(-EINVAL,
 			   "the line belongs to another family than the "
 			   "stream");
+	if (im->puts_only && l->op != CHANGE_PUT && l->op != CHANGE_INCREMENT &&
+	    l->op != CHANGE_APPEND)
+		return why(-EPERM, "the table has the sticky bit: only its "
+				   "owner deletes");
 	return 0;
 }
 

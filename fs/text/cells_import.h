@@ -39,6 +39,8 @@ int cells_import_new_late(cells_target *target, void *arg, unsigned flags,
  */
 int cells_import_within(struct cells_import *im, struct bytes row,
 			struct bytes family);
+/* Lines that delete are -EPERM: who writes them may not. */
+void cells_import_puts_only(struct cells_import *im);
 /*
  * Sets functions that are called for some rows: @before they are applied, and
  * @after they were applied or refused.

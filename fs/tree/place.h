@@ -160,6 +160,14 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
 /* Gives it the owner, group and mode that the options say, of whatever it is. */
 void place_stat_force(const struct fs *fs, struct stat *st);
+/*
+ * For what the kernel cannot judge, since it is a write as any other: is the table
+ * @who's as the mount shows it? All is root's, and of who mounted the store.
+ */
+bool place_is_owner(const struct fs *fs, const struct fstable_owner *own,
+		    uid_t who);
+/* Has the table the sticky bit, by which only its owner deletes? */
+bool place_is_sticky(const struct fs *fs, const struct fstable_owner *own);
 /* Of what is beyond int64_t the nearest, which is not INT64_MIN. */
 int64_t place_mtime_ms(const struct stat *st);
 /* How long the kernel may believe entry and attributes, in seconds. */

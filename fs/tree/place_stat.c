@@ -53,6 +53,20 @@ void place_stat_force(const struct fs *fs, struct stat *st)
 		st->st_mode = (st->st_mode & S_IFMT) | (all & ~o->umask);
 }
 
+bool place_is_owner(const struct fs *fs, const struct fstable_owner *own,
+		    uid_t who)
+{
+	const struct options *o = fs->options;
+
+	return who == 0 || who == fs->uid ||
+	       who == (o->has_uid ? o->uid : own->uid);
+}
+
+bool place_is_sticky(const struct fs *fs, const struct fstable_owner *own)
+{
+	return own->mode & S_ISVTX && !fs->options->has_umask;
+}
+
 /* Kind, owner, mode and that time; what the options force comes last. */
 static int stat_begin(struct fs *fs, const struct place *p, int64_t ms,
 		      struct stat *st)

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -94,17 +95,43 @@ static bool may_nothing(void)
 	       refused(chdir("R"), EACCES);
 }
 
+/* What a write of this text says; 0 when it was taken. */
+static int says(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	int err = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) < 0)
+		err = errno;
+	return close(fd) < 0 && !err ? errno : err;
+}
+
 static bool not_the_owners(void)
 {
 	return refused(chmod(".", 0777), EPERM) &&
 	       refused(chown(".", MEMBER, (gid_t)-1), EPERM) &&
 	       refused(chown(".", (uid_t)-1, GROUP), EPERM) &&
-	       refused(chmod("R", 0777), EPERM);
+	       refused(chmod("R", 0777), EPERM) &&
+	       says(".schema", "mode 0711\nfamily f\n") == EPERM &&
+	       says(".schema", "uid 1002\nfamily f\n") == EPERM &&
+	       says(".schema", "gid 99\nfamily f\n") == EPERM &&
+	       truncate(".schema", 0) < 0 && !says(".schema", "family f\n");
+}
+
+static bool renames_schema(void)
+{
+	put("schema.tmp", "uid 1003\nfamily f\n");
+	return refused(rename("schema.tmp", ".schema"), EPERM) &&
+	       !unlink("schema.tmp");
 }
 
 static bool the_owners(void)
 {
-	return !chmod(".", 0711) && !chmod(".", 0750) &&
+	return says(".schema", "uid 1003\nfamily f\n") == EPERM &&
+	       !says(".schema", "mode 0770\nuid 1001\nfamily f\n") &&
+	       !chmod(".", 0711) && !chmod(".", 0750) &&
 	       refused(chown(".", STRANGER, (gid_t)-1), EPERM) &&
 	       refused(chown(".", (uid_t)-1, 98), EPERM);
 }
@@ -135,8 +162,10 @@ static void by_owner(void)
 		return;
 	table_of(0777);
 	WANT(as(STRANGER, 99, not_the_owners));
+	WANT(as(STRANGER, 99, renames_schema));
 	WANT(as(MEMBER, GROUP, not_the_owners));
 	WANT(as(OWNER, 99, the_owners));
+	WORKS(says(".schema", "uid 1003\nfamily f\n"));
 	drop_table();
 }
 
@@ -148,12 +177,19 @@ static bool puts_only(void)
 	       refused(unlink("R/f:new"), EPERM) &&
 	       refused(unlink("R/f:q"), EPERM) &&
 	       refused(rename("R/f:q", "R/f:p"), EPERM) &&
-	       refused(rmdir("R/f"), EPERM) && refused(rmdir("R"), EPERM);
+	       refused(rmdir("R/f"), EPERM) && refused(rmdir("R"), EPERM) &&
+	       says(".cells", "R\tf:q\t\t\tdelete-column\n") == EPERM &&
+	       says("R/.cells", "R\t\t\t\tdelete-row\n") == EPERM &&
+	       says(".schema", "drop family f\n") == EPERM &&
+	       says(".schema", "family f\nttl 1ms\n") == EPERM &&
+	       !says(".cells", "R\tf:new\t\ty\n") && holds("R/f:new", "y");
 }
 
 static bool removes(void)
 {
-	return !unlink("R/f:q") && !unlink("R/f:new");
+	return !says(".schema", "family f\nversions 5\n") &&
+	       !says(".cells", "R\tf:new\t\t\tdelete-column\n") &&
+	       !unlink("R/f:q");
 }
 
 static void sticky(void)
