@@ -497,6 +497,34 @@ static void a_guide_that_may_know_is_asked_after_a_few(void **state)
 	assert_int_equal(calls, 2);
 }
 
+/* Who asks for one version is not likely to want the first ones. */
+static void a_guide_is_asked_at_once_for_a_single_version(void **state)
+{
+	static struct array_cell cells[] = {{"r", "q", 7, PUT, 3},
+					    {"r", "q", 6, PUT, 2},
+					    {"r", "q", 5, PUT, 1}};
+	unsigned calls = 0, left = UINT32_MAX;
+	struct teller t = {.base = {.patience = DEEP,
+				    .knows = tell_known,
+				    .versions = tell_versions,
+				    .hidden = tell_no_hidden,
+				    .found_hidden = forget_hidden},
+			   .alive = {[5] = true, [6] = true, [7] = true},
+			   .known = true,
+			   .calls = &calls,
+			   .left = &left};
+	struct family_attrs a = attrs(1000);
+	struct visible_spec s = all_of(&a);
+
+	s.guide = &t.base;
+	s.ts_max = 6;
+	assert_string_equal(seen_of(&s, cells, 3), "q:5");
+	assert_int_equal(calls, 0);
+	s.ts_min = 5;
+	assert_string_equal(seen_of(&s, cells, 3), "q:5");
+	assert_int_equal(calls, 1);
+}
+
 /* What is beyond the range of 64 bits has not expired. */
 static void no_difference_of_times_is_too_large(void **state)
 {
@@ -929,6 +957,7 @@ int main(void)
 		cmocka_unit_test(a_guide_changes_no_answer_of_what_expires),
 		cmocka_unit_test(a_guide_is_asked_until_all_are_shown),
 		cmocka_unit_test(a_guide_that_may_know_is_asked_after_a_few),
+		cmocka_unit_test(a_guide_is_asked_at_once_for_a_single_version),
 		cmocka_unit_test(no_difference_of_times_is_too_large),
 		cmocka_unit_test(
 			a_column_is_sought_from_a_marker_that_was_shown),

@@ -486,12 +486,19 @@ static inline struct sstable *sole_file(const struct superversion *view,
 	return at < lv->nfiles ? lv->files[at] : NULL;
 }
 
+/* Is one version asked for of a column of which readers may have met many? */
+static bool is_deep(const struct question *q, const struct lsm *db)
+{
+	return q->look->ts_min == q->look->ts_max - 1 &&
+	       alive_may_know(&db->alive, question_tree(q), q->row);
+}
+
 static int get_any(const struct question *q, struct lsm *db, struct cell *cell,
 		   struct buf *hold)
 {
 	int r = -1;
 
-	if (!q->look->older)
+	if (!q->look->older && !is_deep(q, db))
 		r = get_newest(q, cell, hold);
 	return r == -1 ? get_merged(q, db, cell, hold) : r;
 }

@@ -175,12 +175,17 @@ static struct alive_place place_of(const struct alive_guide *g,
 	return (struct alive_place){g->tree, g->schema, row};
 }
 
+bool alive_may_know(const struct alive *a, uint32_t tree, struct bytes row)
+{
+	return atomic_load(&a->nrows) &&
+	       atomic_load(&a->filter[slot_of(tree, row)]);
+}
+
 static bool guide_knows(const struct visible_guide *base, struct bytes row)
 {
 	const struct alive_guide *g = (const struct alive_guide *)base;
 
-	return alive_watches(g->alive) &&
-	       atomic_load(&g->alive->filter[slot_of(g->tree, row)]);
+	return alive_may_know(g->alive, g->tree, row);
 }
 
 static int guide_versions(const struct visible_guide *base, struct bytes row,

@@ -84,6 +84,9 @@ struct alive_place {
 	struct bytes row;
 };
 
+/* May anything of the row be known? Takes no lock. */
+bool alive_may_know(const struct alive *a, uint32_t tree, struct bytes row);
+
 /* A writer calls these before it inserts entries, and after publishing them. */
 static inline void alive_begin(struct alive *a)
 {

@@ -49,7 +49,7 @@ struct visible {
 	bool last_inclusive;
 	bool guides; /* there is a guide to ask */
 	/* Hidden entries that are walked over before the guide is asked. */
-	uint64_t patience;
+	uint64_t patience, early;
 	struct buf qualifier;
 	uint32_t steps;	  /* steps in a finished column */
 	uint64_t markers; /* markers that did or could hide something */
@@ -465,7 +465,7 @@ static int walked_in_vain(struct visible *v)
 {
 	const struct visible_guide *g = v->spec.guide;
 
-	if (++v->vain == EARLY && v->guides && g->knows(g, v->c->row))
+	if (++v->vain == v->early && v->guides && g->knows(g, v->c->row))
 		follow(v);
 	if (v->vain < v->patience)
 		return 0;
@@ -763,6 +763,8 @@ int visible_new(const struct visible_spec *spec, struct visible **out)
 	}
 	v->expired_before = visible_expired_before(a, spec->now_ms);
 	v->patience = spec->guide ? spec->guide->patience : PATIENCE;
+	/* A single version mostly lies deep. */
+	v->early = spec->ts_min == spec->ts_max - 1 ? 1 : EARLY;
 	v->guides = spec->guide && !spec->raw && !spec->has_as_of &&
 		    a->keep_deleted == KEEP_DELETED_NO;
 	v->shares = v->guides && spec->ts_min <= 0 &&
