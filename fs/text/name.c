@@ -7,10 +7,16 @@
 
 static const char hex[] = "0123456789ABCDEF";
 
+/* All but '%' and '/'. */
+static const bool is_plain[256] = {
+	[0x20 ... 0x24] = true,
+	[0x26 ... 0x2E] = true,
+	[0x30 ... 0x7E] = true,
+};
+
 /* Does the byte stand for itself? */
-#define IS_PLAIN(c, first)                                        \
-	((c) >= 0x20 && (c) < 0x7F && (c) != '/' && (c) != '%' && \
-	 !((first) && ((c) == '.' || (c) == '-')))
+#define IS_PLAIN(c, first) \
+	(is_plain[c] && !((first) && ((c) == '.' || (c) == '-')))
 
 /*
  * Encodes one character at @pos, escaped or not. *used is its length in the
@@ -33,6 +39,19 @@ static size_t unit(struct bytes key, size_t pos, bool first, char out[4],
 	return 3;
 }
 
+/* Is the rest of the key, at @pos, its own name? */
+static bool spells_itself(struct bytes key, size_t pos)
+{
+	size_t at = pos;
+
+	if (key.len - pos > NAME_LEN_MAX || !IS_PLAIN(key.data[at], true))
+		return false;
+	while (++at < key.len)
+		if (!is_plain[key.data[at]])
+			return false;
+	return true;
+}
+
 void name_part(struct bytes key, size_t pos, struct name_part *out)
 {
 	size_t cut_len = 0, cut_next = pos, at = pos, used;
@@ -44,6 +63,13 @@ void name_part(struct bytes key, size_t pos, struct name_part *out)
 	if (pos >= key.len) {
 		memcpy(out->text, "%", 2);
 		out->len = 1;
+		return;
+	}
+	if (spells_itself(key, pos)) {
+		out->len = key.len - pos;
+		out->next = key.len;
+		memcpy(out->text, key.data + pos, out->len);
+		out->text[out->len] = '\0';
 		return;
 	}
 	while (at < key.len) {
@@ -110,6 +136,11 @@ int name_unescape(struct bytes name, struct buf *key)
 
 	if (r < 0)
 		return why(r, "out of memory for a name");
+	if (name.len && !memchr(name.data, '%', name.len)) {
+		memcpy(key->data + key->len, name.data, name.len);
+		key->len += name.len;
+		return 0;
+	}
 	for (size_t i = 0; i < name.len; i++) {
 		uint8_t c = name.data[i];
 

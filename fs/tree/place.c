@@ -1,5 +1,6 @@
 #include "fs/tree/place.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "fs/tree/control_file.h"
@@ -45,20 +46,33 @@ int decode_row(struct place *p, struct bytes name, bool known)
 	return 0;
 }
 
-int decode_family(struct place *p, struct bytes name, bool known)
+/* Appends a family, which is one component. */
+static int append_family(struct place *p, struct bytes name, bool known)
 {
 	struct buf family = {0};
-	int r = name_decode(name, &family);
+	bool more;
+	int r;
 
+	if (known)
+		return name_append(name, &p->hold, &more);
+	r = name_decode(name, &family);
 	if (r == 0)
 		r = family_name_check(buf_bytes(&family));
 	if (r == 0)
 		r = buf_append(&p->hold, family.data, family.len);
+	buf_free(&family);
+	return r;
+}
+
+int decode_family(struct place *p, struct bytes name, bool known)
+{
+	size_t before = p->hold.len;
+	int r = append_family(p, name, known);
+
 	if (r == 0) {
-		p->family.len = family.len;
+		p->family.len = p->hold.len - before;
 		point(p);
 	}
-	buf_free(&family);
 	return r;
 }
 
@@ -109,12 +123,35 @@ int decode_qualifier(struct place *p, struct bytes name, bool known)
 	return r;
 }
 
+/* "F:Q" that a node bears. */
+static int append_alias(struct place *p, struct bytes name)
+{
+	size_t before = p->hold.len;
+	uint8_t *colon;
+	bool more;
+	int r = name_append(name, &p->hold, &more);
+
+	if (r < 0)
+		return r;
+	colon = memchr(p->hold.data + before, ':', p->hold.len - before);
+	assert(colon);
+	p->family.len = (size_t)(colon - p->hold.data) - before;
+	p->hold.len--;
+	p->qualifier.len = p->hold.len - before - p->family.len;
+	memmove(colon, colon + 1, p->qualifier.len);
+	point(p);
+	return 0;
+}
+
 int decode_alias(struct place *p, struct bytes name, bool known)
 {
 	struct buf hold = {0};
 	struct bytes family, qualifier;
-	int r = name_split_alias(name, &hold, &family, &qualifier);
+	int r;
 
+	if (known)
+		return append_alias(p, name);
+	r = name_split_alias(name, &hold, &family, &qualifier);
 	if (r > 0)
 		r = family_name_check(family);
 	if (r == 0)
