@@ -150,8 +150,11 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 	w->kept = false;
 	if (acts & HAS_TTL)
 		fstable_has_cell_ttl(w->table);
-	if (!(acts & DELETES))
+	if (!(acts & DELETES)) {
+		if (w->file && overlay_count(w->fs->overlay))
+			w->deletes = overlay_deletes(w->fs->overlay, m->row);
 		return 0;
+	}
 	turn = overlay_delete_begin(w->fs->overlay, m->row);
 	for (size_t i = 0; w->file && i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
@@ -481,6 +484,17 @@ static bool may_settle(const struct changer *w, const struct mutation *m,
 	return may;
 }
 
+/*
+ * Has the store what was put, as long as nobody deletes in the row? It is newer
+ * than all else in its column, and ends by no ttl.
+ */
+static bool is_there(const struct changer *w, const struct mutation *m)
+{
+	return w->file && m->nchanges == 1 && writes_value(m->changes) &&
+	       m->changes[0].ts == TS_AUTO && !m->changes[0].ttl_ms &&
+	       !store_is_shared(w->fs->store) && fstable_expires(w->table) == 0;
+}
+
 /* The overlay has the directories that the store has not. */
 static void settle(const struct changer *w, const struct mutation *m,
 		   uint64_t turn, bool done, bool missed)
@@ -493,7 +507,8 @@ static void settle(const struct changer *w, const struct mutation *m,
 
 		if ((!i || !same_column(c, c - 1)) &&
 		    may_settle(w, m, i, missed || !done))
-			directories_settle(w, m->row, c);
+			directories_settle(w, m->row, c,
+					   done && is_there(w, m));
 		if (!done && !writes_value(c))
 			directories_retract(w, m->row, c, turn);
 	}

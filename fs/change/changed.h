@@ -65,6 +65,8 @@ struct changer {
 	bool program;
 	/* By changed_before(): directories were kept above a version. */
 	bool kept;
+	/* And of what only puts: overlay_deletes() of the row. */
+	uint64_t deletes;
 };
 /* Who changes other than by a file, such as a stream, at the place. */
 struct changer changer_at(struct fs *fs, const struct place *p);

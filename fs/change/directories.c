@@ -393,14 +393,16 @@ static bool row_is_absent(const struct changer *w, struct bytes row)
 			     bytes_of(part.text, part.len), NULL);
 }
 
-/* False: a delete has begun and ended meanwhile. */
+/*
+ * @has: the store has a cell in the column since overlay_deletes() was @deletes. False:
+ * a delete has begun and ended meanwhile.
+ */
 static bool settle(const struct changer *w, struct bytes row,
-		   const struct change *c)
+		   const struct change *c, bool has, uint64_t deletes)
 {
 	struct overlay *ov = w->fs->overlay;
-	uint64_t deletes = overlay_deletes(ov, row);
-	bool has = false, asked = true;
 	struct chain chain;
+	bool asked = true;
 
 	chain_of(w, row, c, false, NULL, &chain);
 	for (size_t i = chain.count; asked && i-- > 0;) {
@@ -426,12 +428,14 @@ static bool settle(const struct changer *w, struct bytes row,
 }
 
 void directories_settle(const struct changer *w, struct bytes row,
-			const struct change *c)
+			const struct change *c, bool there)
 {
-	if (row_is_absent(w, row))
+	if (row_is_absent(w, row) ||
+	    (there && settle(w, row, c, true, w->deletes)))
 		return;
 	for (int tries = 0; tries < TRIES_MAX; tries++)
-		if (settle(w, row, c))
+		if (settle(w, row, c, false,
+			   overlay_deletes(w->fs->overlay, row)))
 			break;
 }
 

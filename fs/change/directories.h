@@ -26,9 +26,13 @@ void directories_keep(const struct changer *w, struct bytes row,
 /* The delete found nothing: the directories that it added go. */
 void directories_retract(const struct changer *w, struct bytes row,
 			 const struct change *c, uint64_t turn);
-/* Directories of the change's column that hold a cell leave memory. */
+/*
+ * Directories of the change's column that hold a cell leave memory. @there: the
+ * store has one in the column, if no delete in the row has begun since there were
+ * w->deletes.
+ */
 void directories_settle(const struct changer *w, struct bytes row,
-			const struct change *c);
+			const struct change *c, bool there);
 
 /*
  * overlay_add() with the directories above. When they find no room, nothing is

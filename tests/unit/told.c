@@ -500,6 +500,56 @@ static void a_delete_leaves_no_directory_in_memory_that_has_a_cell(void **state)
 	world_end(&w);
 }
 
+/* It is newer than all else there, so it is not looked for. */
+static void what_was_put_is_not_read_to_free_its_directories(void **state)
+{
+	uint64_t table, row, reads, first;
+	struct world w;
+
+	table = begin(&w, &row);
+	row = made_dir(&w, table, "R");
+	assert_int_equal(overlay_count(w.fs->overlay), 1);
+	reads = reads_of_table(&w);
+	assert_int_equal(make_file(&w, row, "f:q"), 0);
+	first = reads_of_table(&w) - reads;
+	assert_int_equal(overlay_count(w.fs->overlay), 0);
+	reads = reads_of_table(&w);
+	assert_int_equal(make_file(&w, row, "f:r"), 0);
+	assert_int_equal(reads_of_table(&w) - reads, first);
+	world_end(&w);
+}
+
+/* But for what was deleted before that was settled. */
+static void what_was_put_and_is_gone_has_its_directories_in_memory(void **state)
+{
+	struct change change = {.op = CHANGE_PUT,
+				.family = str("f"),
+				.qualifier = str("q"),
+				.ts = TS_AUTO};
+	struct mutation m = {
+		.row = str("P"), .changes = &change, .nchanges = 1};
+	struct changer changer;
+	struct place file;
+	struct column c;
+	struct world w;
+	uint64_t turn;
+
+	begin_column(&w, &c);
+	assert_int_equal(unlink_file(&w, c.row, "f:r"), 0);
+	assert_int_equal(place_of(w.fs, c.alias, &file), 0);
+	changer = changer_at(w.fs, &file);
+	changer.file = &file;
+	turn = changed_before(&changer, &m);
+	assert_int_equal(table_mutate(fstable_table(file.table), &m, 0), 1);
+	assert_int_equal(unlink_file(&w, c.row, "f:q"), 0);
+	changed_after(&changer, &m, turn, true);
+	assert_true(overlay_find(w.fs->overlay, c.table, str("P"), NULL));
+	assert_true(overlay_find(w.fs->overlay, c.family, str("q"), NULL));
+	assert_int_equal(looked_up(&w, c.family, "q"), c.column);
+	place_release(&file);
+	world_end(&w);
+}
+
 /* An older version that a delete brings back is in the store again. */
 static void a_version_that_comes_back_has_no_directory_in_memory(void **state)
 {
@@ -917,6 +967,10 @@ int main(void)
 		cmocka_unit_test(a_column_that_is_removed_is_not_read_for_that),
 		cmocka_unit_test(
 			a_delete_leaves_no_directory_in_memory_that_has_a_cell),
+		cmocka_unit_test(
+			what_was_put_is_not_read_to_free_its_directories),
+		cmocka_unit_test(
+			what_was_put_and_is_gone_has_its_directories_in_memory),
 		cmocka_unit_test(
 			a_version_that_comes_back_has_no_directory_in_memory),
 		cmocka_unit_test(
