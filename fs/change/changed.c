@@ -142,6 +142,18 @@ static bool go(const struct changer *w, struct spot *s, struct bytes key,
 	return true;
 }
 
+/*
+ * May the delete of a column's last version bring an older one back? Not one that
+ * was pushed out where that is for good, nor one that was hidden by a marker.
+ */
+static bool may_come_back(const struct changer *w, const struct change *c)
+{
+	struct family_attrs attrs;
+
+	return fstable_family(w->table, c->family, &attrs) <= 0 ||
+	       !attrs.new_version_behavior || fstable_expires(w->table) != 0;
+}
+
 uint64_t changed_before(struct changer *w, const struct mutation *m)
 {
 	unsigned acts = acts_of(m);
@@ -163,7 +175,8 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 		if (writes_value(c) || (turn && c->op == CHANGE_DELETE &&
 					has_another(w, m->row, c)))
 			continue;
-		w->kept |= c->op == CHANGE_DELETE;
+		w->kept |= c->op == CHANGE_DELETE &&
+			   (!turn || may_come_back(w, c));
 		directories_keep(w, m->row, c, turn);
 	}
 	return turn;
@@ -465,8 +478,8 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 
 /*
  * May the overlay have directories of the column of the i-th change that the store
- * has by now? Of what a delete takes whole nothing is left, and where it keeps
- * nothing another version is. @missed: see overlay_delete_end().
+ * has by now? Of what a delete takes whole nothing is left, mostly of the last
+ * version neither, and where it keeps nothing another version is. @missed: see overlay_delete_end().
  */
 static bool may_settle(const struct changer *w, const struct mutation *m,
 		       size_t i, bool missed)

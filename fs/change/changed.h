@@ -63,7 +63,10 @@ struct changer {
 	const struct place *file; /* by which it is changed, or NULL */
 	bool put;		  /* by a path in .put */
 	bool program;
-	/* By changed_before(): directories were kept above a version. */
+	/*
+	 * By changed_before(): directories were kept above a version behind which
+	 * others may be seen again.
+	 */
 	bool kept;
 	/* And of what only puts: overlay_deletes() of the row. */
 	uint64_t deletes;

@@ -302,6 +302,9 @@ void directories_entry_gone(struct fs *fs, uint64_t dir)
 	why_keep(&kept);
 	more = place_of(fs, dir, &first) == 0;
 	deletes = overlay_deletes(fs->overlay, first.row);
+	more = more && may_stay(&first) &&
+	       leave(fs, &first, first.row, deletes, &held);
+	dir = first.parent;
 	while (more) {
 		more = place_of(fs, dir, &p) == 0 && may_stay(&p) &&
 		       leave(fs, &p, first.row, deletes, &held);
