@@ -419,9 +419,44 @@ static void a_store_without_memory_says_so_and_loses_nothing(void **state)
 	}
 }
 
+/* A value may be large, and who removes it wants to know that it is there. */
+static void who_checks_that_a_value_is_there_does_not_read_it(void **state)
+{
+	static const uint8_t ops[] = {CHECK_PRESENT, CHECK_VERSION_PRESENT,
+				      CHECK_NEWEST_TS};
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .value = bytes_str("value"),
+			   .ts = 5};
+	struct check k = {
+		.family = c.family, .qualifier = c.qualifier, .ts = 5};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct world w;
+
+	make(&w, 1);
+	assert_int_equal(table_mutate(w.s.table, &m, 0), 1);
+	c.op = CHANGE_DELETE;
+	c.value = (struct bytes){0};
+	m.checks = &k;
+	m.nchecks = 1;
+	for (size_t i = 0; i < sizeof(ops); i++) {
+		k.op = ops[i];
+		assert_int_equal(table_mutate_try(w.s.table, &m), 1);
+		alloc_arm(1, UINT64_MAX - 1);
+		assert_int_equal(table_mutate_try(w.s.table, &m), 1);
+		assert_int_equal(alloc_disarm(), 0);
+	}
+	assert_int_equal(temp_close(&w.s), 0);
+	assert_int_equal(temp_remove(&w.s), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			who_checks_that_a_value_is_there_does_not_read_it),
 		cmocka_unit_test(
 			a_store_without_memory_says_so_and_loses_nothing),
 	};
