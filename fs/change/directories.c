@@ -16,12 +16,34 @@ struct link {
 	bool held;	  /* the kernel cannot forget the node meanwhile */
 };
 
+/* Mostly a row, a family and a column. */
+#define LINKS_FEW 4
+
 /* From the row's first component down to the column. */
 struct chain {
-	struct link *links;
+	struct link *links; /* few, or memory of its own */
 	size_t count, cap;
 	uint64_t node, ino; /* of the last link; of the table at first */
+	struct link few[LINKS_FEW];
 };
+
+/* Room for one link more. 0 or -ENOMEM. */
+static int chain_grow(struct chain *c)
+{
+	struct link *more = NULL;
+	size_t cap = 0;
+
+	if (c->count < c->cap)
+		return 0;
+	if (c->links != c->few)
+		return ARRAY_RESERVE(c->links, c->cap, c->count + 1);
+	if (ARRAY_RESERVE(more, cap, c->count + 1) < 0)
+		return -ENOMEM;
+	memcpy(more, c->few, c->count * sizeof(*more));
+	c->links = more;
+	c->cap = cap;
+	return 0;
+}
 
 /*
  * Holds the node of the link, found or with @make made. 1; 0 when it is not
@@ -65,7 +87,7 @@ static int add_links(struct fs *fs, struct chain *c, struct bytes key,
 	do {
 		struct link *l;
 
-		if (ARRAY_RESERVE(c->links, c->cap, c->count + 1) < 0)
+		if (chain_grow(c) < 0)
 			return -ENOMEM;
 		l = &c->links[c->count];
 		name_part(key, pos, &part);
@@ -105,8 +127,11 @@ static int chain_of(const struct changer *w, struct bytes row,
 	struct fs *fs = w->fs;
 	int r;
 
-	*out = (struct chain){.node = w->node,
-			      .ino = place_table_ino(w->table)};
+	out->links = out->few;
+	out->count = 0;
+	out->cap = LINKS_FEW;
+	out->node = w->node;
+	out->ino = place_table_ino(w->table);
 	r = add_links(fs, out, row, NODE_ROW, NODE_ROW_PIECE, make,
 		      key == KEY_ROW ? last : NULL);
 	if (r > 0 && key != KEY_ROW)
@@ -122,7 +147,8 @@ static void chain_release(struct fs *fs, struct chain *c)
 {
 	for (size_t i = c->count; i-- > 0;)
 		link_release(fs, &c->links[i]);
-	free(c->links);
+	if (c->links != c->few)
+		free(c->links);
 }
 
 /* F:Q~ is made and removed by editors, which look at no directory. */
