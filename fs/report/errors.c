@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "fs/report/line.h"
 #include "store/value/why.h"
 
 struct failure {
@@ -95,14 +96,6 @@ uint64_t errors_total(struct errors *es)
 	return n;
 }
 
-/* A control byte in a name could forge a line. */
-static void printable(char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7F)
-			*s = '?';
-}
-
 static int format_one(struct failure *f, struct buf *out)
 {
 	char when[32], times[32] = "";
@@ -114,8 +107,8 @@ static int format_one(struct failure *f, struct buf *out)
 	if (f->times > 1)
 		snprintf(times, sizeof(times), " (%llu times)",
 			 (unsigned long long)f->times);
-	printable(f->path);
-	printable(f->reason);
+	line_clean(f->path);
+	line_clean(f->reason);
 	return buf_printf(out, "%s %s %s: %s: %s%s\n", when, f->op, f->path,
 			  name ? name : "?",
 			  f->reason[0] ? f->reason : why_meaning(f->err),

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fs/report/line.h"
 #include "store/value/why.h"
 
 #define TEXT_MAX 1200
@@ -67,16 +68,13 @@ static void to_log(int level, const char *text)
 		syslog(LOG_DAEMON | level, "%s", text);
 }
 
-/* A control byte in a name could forge a line. */
 static void make_line(char *s)
 {
 	size_t len = strlen(s);
 
 	while (len && s[len - 1] == '\n')
 		s[--len] = '\0';
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7F)
-			*s = '?';
+	line_clean(s);
 }
 
 static void say(bool to_person, bool and_log, int level, const char *fmt,

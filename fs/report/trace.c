@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "fs/report/line.h"
 #include "store/os/clock.h"
 #include "store/value/why.h"
 
@@ -95,6 +96,7 @@ void trace_add(struct trace *t, const struct trace_request *r)
 	k->ns = r->ns;
 	k->err = r->err;
 	snprintf(k->path, sizeof(k->path), "%s", r->path);
+	line_clean(k->path);
 	pthread_cond_broadcast(&t->more);
 	pthread_mutex_unlock(&t->lock);
 }

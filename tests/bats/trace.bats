@@ -49,6 +49,18 @@ shown() {
 	run ! grep -q .cellfs/trace "$T/seen"
 }
 
+@test "no name makes a second line of the trace, nor a field of one" {
+	a_row
+	watch
+	[ ! -e "$M/T/a"$'\n'"b"$'\t'"c"$'\177' ]
+	settled shown lookup ENOENT '/T/a\?b\?c\?'
+	touch "$M/T/.a"$'\n'"b"
+	settled shown create ok '/T/\.a\?b'
+	rm "$M/T/.a"$'\n'"b"
+	settled shown unlink ok '/T/\.a\?b'
+	run ! grep -vE '^20' "$T/seen"
+}
+
 @test "requests that come before the trace is opened are not in it" {
 	a_row
 	echo x > "$M/T/R/f:before"
