@@ -49,6 +49,20 @@ full() {
 	run -3 "$CELLCTL" put "$M" T R f:r x
 }
 
+@test "a table may have all the bytes of its quota, and not one more" {
+	not_over_hbase "no quotas"
+	local bytes
+
+	full
+	bytes=$(cat "$M/T/.info/bytes")
+	echo "quota $bytes" >>"$M/T/.schema"
+	"$CELLCTL" put "$M" T R f:r x
+	echo "quota $((bytes - 1))" >>"$M/T/.schema"
+	run -3 "$CELLCTL" put "$M" T R f:r y
+	[[ $output == *"have $bytes bytes, and its quota is $((bytes - 1))"* ]]
+	[ "$(cat "$M/T/R/f:r")" = x ]
+}
+
 @test "deletes are taken, and with a compaction they make room" {
 	not_over_hbase "no quotas"
 	full
