@@ -7,6 +7,7 @@
 #include "fs/change/changed.h"
 #include "fs/change/directories.h"
 #include "fs/change/moved.h"
+#include "fs/files/writer.h"
 #include "fs/memory/write_state.h"
 #include "store/value/array.h"
 
@@ -21,6 +22,7 @@ struct item {
 
 struct stage {
 	struct fs *fs;
+	fuse_req_t req;
 	struct item *items; /* directories before what is in them */
 	size_t count, cap, files;
 	struct mutation put;
@@ -67,6 +69,8 @@ static int read_file(struct stage *s, struct item *it)
 	size_t len_max;
 	int r = cellfile_writable(s->fs, &it->place, &len_max);
 
+	if (!r)
+		r = writer_may_read(s->fs, s->req, it->node);
 	if (!r)
 		r = scratch_content(s->fs->writes->scratch, it->node, len_max,
 				    &it->value);
@@ -280,10 +284,10 @@ static void settle(struct stage *s, const struct place *from,
 		add_row(fs, to, to_dir, from->node);
 }
 
-int stage_put(struct fs *fs, const struct place *from, const struct place *to,
-	      uint64_t to_dir)
+int stage_put(struct fs *fs, fuse_req_t req, const struct place *from,
+	      const struct place *to, uint64_t to_dir)
 {
-	struct stage s = {.fs = fs};
+	struct stage s = {.fs = fs, .req = req};
 	struct changer w = changer_at(fs, to);
 	int r = gather(&s, from, to);
 

@@ -23,9 +23,9 @@
 
 /*
  * Puts what is beneath the staged directory @from (a child of .stage) as the
- * row @to, whose directory is the node @to_dir.
+ * row @to, whose directory is the node @to_dir, for who asks it by @req.
  */
-int stage_put(struct fs *fs, const struct place *from, const struct place *to,
-	      uint64_t to_dir);
+int stage_put(struct fs *fs, fuse_req_t req, const struct place *from,
+	      const struct place *to, uint64_t to_dir);
 
 #endif

@@ -8,6 +8,35 @@
 
 #include "fs/files/writer_inside.h"
 
+#define GROUPS_MAX 1024
+
+/* Is who asks of that group, in any of the ways of credentials(7)? */
+static bool in_group(fuse_req_t req, gid_t group)
+{
+	gid_t groups[GROUPS_MAX];
+	int n = fuse_req_getgroups(req, GROUPS_MAX, groups);
+
+	if (fuse_req_ctx(req)->gid == group)
+		return true;
+	for (int i = 0; i < n && i < GROUPS_MAX; i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+int writer_may_read(struct fs *fs, fuse_req_t req, uint64_t node)
+{
+	uid_t who = fuse_req_ctx(req)->uid;
+	struct stat st = {0};
+
+	if (who == 0 || !writer_stat_scratch(fs, node, &st) ||
+	    who == st.st_uid ||
+	    st.st_mode & (in_group(req, st.st_gid) ? S_IRGRP : S_IROTH))
+		return 0;
+	return why(-EACCES, "a file of another user is no cell for all as long "
+			    "as its mode lets you not read it");
+}
+
 static int scratch_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 			     size_t size, off_t off)
 {

@@ -35,7 +35,7 @@ struct move {
 	struct stat from_st, to_st;
 	bool to_exists;
 	bool noreplace;
-	uid_t by;
+	fuse_req_t req;
 };
 
 static void move_release(struct move *mv)
@@ -142,7 +142,7 @@ static int staged_row(struct fs *fs, const struct move *mv)
 		return why(-EPERM, "a staged row becomes a row of its table "
 				   "and nothing else (does it exist? then mv "
 				   "-T)");
-	return stage_put(fs, &mv->from, &mv->to, mv->to_dir.node);
+	return stage_put(fs, mv->req, &mv->from, &mv->to, mv->to_dir.node);
 }
 
 static int scratch_dir(struct fs *fs, const struct move *mv)
@@ -235,7 +235,7 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 /* What the scratch file holds is put, or applied as the table's schema. */
 static int put_content(struct fs *fs, const struct move *mv, bool cell)
 {
-	const struct schema_edit whole = {.by = mv->by};
+	const struct schema_edit whole = {.by = fuse_req_ctx(mv->req)->uid};
 	struct buf content = {0};
 	size_t len_max = SCHEMA_TEXT_MAX;
 	int r = cell ? cellfile_writable(fs, &mv->to, &len_max) : 0;
@@ -260,8 +260,10 @@ static int put_content(struct fs *fs, const struct move *mv, bool cell)
 static int scratch_to_data(struct fs *fs, const struct move *mv)
 {
 	bool cell = place_is(&mv->to, KIND_CELL);
-	int r = cell && !mv->to_exists ? put_back(fs, mv) : 0;
+	int r = writer_may_read(fs, mv->req, mv->from.node);
 
+	if (r == 0 && cell && !mv->to_exists)
+		r = put_back(fs, mv);
 	if (r == 0)
 		r = put_content(fs, mv, cell);
 	if (r < 0)
@@ -584,10 +586,11 @@ static void disbelieve_name(struct fs *fs, const struct move *mv)
 				 bytes_str(mv->to.name));
 }
 
-static int do_rename(struct fs *fs, uid_t by, uint64_t parent, const char *name,
-		     uint64_t newparent, const char *newname, unsigned flags)
+static int do_rename(struct fs *fs, fuse_req_t req, uint64_t parent,
+		     const char *name, uint64_t newparent, const char *newname,
+		     unsigned flags)
 {
-	struct move mv = {.noreplace = flags & RENAME_NOREPLACE, .by = by};
+	struct move mv = {.noreplace = flags & RENAME_NOREPLACE, .req = req};
 	int r;
 
 	if (flags & ~(unsigned)RENAME_NOREPLACE)
@@ -651,8 +654,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 	int r;
 
 	believe_neither(fs, parent, newparent);
-	r = do_rename(fs, fuse_req_ctx(req)->uid, parent, name, newparent,
-		      newname, flags);
+	r = do_rename(fs, req, parent, name, newparent, newname, flags);
 	if (r) {
 		tell_failed(fs, parent, newparent);
 		fs_reply_err(req, "rename", parent, name, r);

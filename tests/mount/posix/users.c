@@ -169,6 +169,47 @@ static void by_owner(void)
 	drop_table();
 }
 
+static bool takes_no_other_s_file(void)
+{
+	put("R/b.tmp", "mine");
+	return !chmod("R/b.tmp", 0600) && !rename("R/b.tmp", "R/f:mine") &&
+	       refused(open("R/a.tmp", O_RDONLY), EACCES) &&
+	       refused(rename("R/a.tmp", "R/f:a"), EACCES) &&
+	       refused(rename("R/a.tmp", "R/f/q/7"), EACCES) &&
+	       refused(rename("R/a.tmp", ".schema"), EACCES) &&
+	       refused(rename(".stage/S", "S"), EACCES);
+}
+
+static bool takes_what_its_group_reads(void)
+{
+	return !rename("R/a.tmp", "R/f:a");
+}
+
+/* Who may rename a file need not be who may read it; of a cell all are. */
+static void by_file(void)
+{
+	if (geteuid() != 0)
+		return;
+	table_of(0777);
+	put("R/a.tmp", "a secret");
+	WORKS(chown("R/a.tmp", OWNER, GROUP));
+	WORKS(chmod("R/a.tmp", 0600));
+	WORKS(mkdir(".stage/S", 0777));
+	WORKS(chmod(".stage/S", 0777));
+	put(".stage/S/f:q", "another");
+	WORKS(chmod(".stage/S/f:q", 0600));
+	WANT(as(STRANGER, 99, takes_no_other_s_file));
+	WANT(as(MEMBER, GROUP, takes_no_other_s_file));
+	WORKS(chmod("R/a.tmp", 0640));
+	WANT(as(STRANGER, 99, takes_no_other_s_file));
+	WANT(as(MEMBER, GROUP, takes_what_its_group_reads));
+	WANT(holds("R/f:a", "a secret"));
+	WORKS(rename(".stage/S", "S"));
+	WANT(holds("S/f:q", "another"));
+	clear("S");
+	drop_table();
+}
+
 static bool puts_only(void)
 {
 	int fd = open("R/f:new", O_WRONLY | O_CREAT, 0644);
@@ -224,6 +265,7 @@ const struct posix_case user_cases[] = {
 	{"owner, group and others may what the table's mode says", by_mode,
 	 false},
 	{"only the owner changes mode, and nobody the owner", by_owner, false},
+	{"who may not read a scratch file makes no cell of it", by_file, false},
 	{"in a sticky table who may write does not delete", sticky, false},
 	{"umask holds for tables and scratch files", by_umask, false},
 	{0},
