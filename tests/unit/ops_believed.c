@@ -172,6 +172,31 @@ static void a_version_is_believed_for_as_long_as_it_lives(void **state)
 	world_end(&w);
 }
 
+/* No notice of a change reaches a view. */
+static void what_a_view_shows_is_believed_for_a_second(void **state)
+{
+	static const char *const path[] = {".range", "A..", "P", "f", "q", "5"};
+	struct fuse_entry_out e;
+	uint64_t table, row, at;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	at = looked_up(&w, looked_up(&w, row, "f"), "q");
+	assert_int_equal(make_file(&w, at, "5"), 0);
+	at = table;
+	for (size_t i = 0; i < sizeof(path) / sizeof(*path); i++) {
+		assert_int_equal(look(&w, at, path[i]), 0);
+		at = given();
+		memcpy(&e, answer.data, sizeof(e));
+		/* The directory of all ranges is always there. */
+		assert_int_equal(e.entry_valid, i ? 1 : 3600);
+		assert_int_equal(e.attr_valid, e.entry_valid);
+		assert_int_equal(e.attr_valid_nsec + e.entry_valid_nsec, 0);
+	}
+	world_end(&w);
+}
+
 /* The figure @name of the store. */
 static uint64_t figure(struct world *w, const char *name)
 {
@@ -269,6 +294,7 @@ int main(void)
 		cmocka_unit_test(
 			a_kernel_of_protocol_44_forgets_all_names_at_once),
 		cmocka_unit_test(a_version_is_believed_for_as_long_as_it_lives),
+		cmocka_unit_test(what_a_view_shows_is_believed_for_a_second),
 		cmocka_unit_test(
 			what_counts_in_a_view_is_counted_once_a_second),
 		cmocka_unit_test(the_trace_has_what_takes_as_long_as_slow),
