@@ -53,6 +53,11 @@ figure() {
 	echo T > "$M/.cellfs/compact"
 	[ "$(figure rows) $(figure cells)" = "~3000 ~3002" ]
 	[ "$(figure files)" -eq 1 ]
+	# A delete of all up to a time is of no time.
+	[ "$(figure oldest)" = "~2" ]
+	rm "$M/T/r00002/f:q"
+	echo T > "$M/.cellfs/flush"
+	[ "$(figure oldest)" = "~0" ]
 }
 
 @test "an estimate counts a row of several families once, and no marker" {
