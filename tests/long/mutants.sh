@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -175,6 +175,24 @@ mutant "F:Q is moved onto a version of its column by doing nothing" fs/change/ce
 mutant "a name to which a file was renamed is believed" fs/ops/ops_rename.c \
 	's/(\n\t\ttell_renamed\(fs, &mv\);)\n\t\tdisbelieve_name\(fs, &mv\);/$1 (void)disbelieve_name;/' \
 	bats rename "gone with the column"
+mutant "who may write a table makes it theirs by its schema" fs/files/schema_file.c \
+	's/\t\tr = check_by\(e, now, &a->to\);/\t\t(void)check_by;/' \
+	bats posix "mode and owner"
+mutant "a stream deletes what a sticky bit keeps" fs/files/stream.c \
+	's/if \(place_is_sticky\(fs, &own\)/if (false \&\& place_is_sticky(fs, &own)/' \
+	bats posix "mode and owner"
+mutant "a file becomes a cell for who may not read it" fs/files/writer_scratch.c \
+	's/if \(who == 0 \|\|/if (true ||/' \
+	bats posix "mode and owner"
+mutant "a name makes a line of the trace" fs/report/trace.c \
+	's/\tline_clean\(k->path\);\n//' \
+	bats trace "no name makes"
+mutant "a view is believed for an hour" fs/tree/place_stat.c \
+	's/p->view && life > 1 \? 1 : life/life/' \
+	meson build-asan ops_believed
+mutant "a quota is too generous" store/lsm/write/quota.c \
+	's/(> t->now->schema\.quota);/$1 + 4096;/' \
+	bats quota "all the bytes"
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
