@@ -1,12 +1,61 @@
 /* What the engine does by itself: flushes, merges, and when it does none. */
 #include <dirent.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "store/lsm/background/background.h"
 #include "store/lsm/state/full.h"
 #include "store/lsm/state/tombstone_stats.h"
+#include "store/lsm/wal/wal.h"
+#include "store/os/clock.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/engine.h"
+
+/* Until when the thread waits, and for how long that was when it began to. */
+static _Thread_local uint64_t waits_until, waits_ns;
+/* How often a log was synced by the clock, and the longest wait before one. */
+static _Atomic uint64_t ticks, tick_ns_max;
+
+bool __real_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns);
+bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns);
+bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns)
+{
+	uint64_t now = monotonic_ns();
+
+	if (until_ns != waits_until)
+		waits_ns = until_ns > now ? until_ns - now : 0;
+	waits_until = until_ns;
+	return __real_clock_cond_wait(cond, lock, until_ns);
+}
+
+int __real_wal_tick(struct wal *w);
+int __wrap_wal_tick(struct wal *w);
+int __wrap_wal_tick(struct wal *w)
+{
+	int r = __real_wal_tick(w);
+
+	/* The thread of another store may look at the same time. */
+	if (waits_ns > atomic_load(&tick_ns_max))
+		atomic_store(&tick_ns_max, waits_ns);
+	atomic_fetch_add(&ticks, 1);
+	return r;
+}
+
+static void what_nobody_syncs_waits_for_no_more_than_a_second(void **state)
+{
+	struct temp_store *s = store_of(state);
+	uint64_t before = atomic_load(&ticks);
+
+	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+	for (int i = 0; i < 60000 && atomic_load(&ticks) == before; i++)
+		usleep(1000);
+	assert_true(atomic_load(&ticks) > before);
+	assert_in_range(atomic_load(&tick_ns_max), 1, NS_PER_S);
+}
 
 /* Blocks that came into the cache by the work, and by a read of all. */
 static void warmed(struct temp_store *s, bool compact, uint64_t *work,
@@ -722,6 +771,7 @@ int main(void)
 		cmocka_unit_test(
 			a_clock_set_ahead_takes_no_version_of_a_new_table),
 		cmocka_unit_test(after_an_hour_a_new_table_is_like_any_other),
+		USUAL(what_nobody_syncs_waits_for_no_more_than_a_second),
 		USUAL(new_files_come_with_their_blocks_to_who_reads),
 		USUAL(a_block_of_a_mebibyte_waits_for_who_reads_it),
 		USUAL(flush_and_compaction_give_way_to_callers),
