@@ -486,10 +486,14 @@ static inline struct sstable *sole_file(const struct superversion *view,
 	return at < lv->nfiles ? lv->files[at] : NULL;
 }
 
-/* Is one version asked for of a column of which readers may have met many? */
+/*
+ * Is one version asked for of a column of which readers may have met many, and by what
+ * the family says now? What is alive is known in that case only.
+ */
 static bool is_deep(const struct question *q, const struct lsm *db)
 {
 	return q->look->ts_min == q->look->ts_max - 1 &&
+	       q->attrs->new_version_behavior && q->attrs == question_now(q) &&
 	       alive_may_know(&db->alive, question_tree(q), q->row);
 }
 

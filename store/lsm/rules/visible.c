@@ -412,6 +412,8 @@ static int next_alive(struct visible *v)
 			continue;
 		}
 		ts = v->near[v->near_at++];
+		if (ts < v->spec.ts_min)
+			break;
 		r = cursor_seek_put(v->c, buf_bytes(&v->qualifier), ts);
 		if (r <= 0 || !column_is(&v->qualifier, e->qualifier)) {
 			v->guided = false;
