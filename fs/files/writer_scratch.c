@@ -10,31 +10,40 @@
 
 #define GROUPS_MAX 1024
 
-/* Is who asks of that group, in any of the ways of credentials(7)? */
-static bool in_group(fuse_req_t req, gid_t group)
+/* Is who asks of that group, in any of the ways of credentials(7)? 1, 0 or an error. */
+static int in_group(fuse_req_t req, gid_t group)
 {
 	gid_t groups[GROUPS_MAX];
-	int n = fuse_req_getgroups(req, GROUPS_MAX, groups);
+	int n;
 
 	if (fuse_req_ctx(req)->gid == group)
-		return true;
+		return 1;
+	n = fuse_req_getgroups(req, GROUPS_MAX, groups);
 	for (int i = 0; i < n && i < GROUPS_MAX; i++)
 		if (groups[i] == group)
-			return true;
-	return false;
+			return 1;
+	return n < 0 ? n : 0;
 }
 
 int writer_may_read(struct fs *fs, fuse_req_t req, uint64_t node)
 {
 	uid_t who = fuse_req_ctx(req)->uid;
+	struct scratch_attr a;
 	struct stat st = {0};
+	int member;
 
-	if (who == 0 || !writer_stat_scratch(fs, node, &st) ||
-	    who == st.st_uid ||
-	    st.st_mode & (in_group(req, st.st_gid) ? S_IRGRP : S_IROTH))
+	/* Who made it is the owner, also where the mount shows another one. */
+	if (who == 0 || !scratch_getattr(fs->writes->scratch, node, &a) ||
+	    who == a.uid || !writer_stat_scratch(fs, node, &st) ||
+	    who == st.st_uid)
 		return 0;
-	return why(-EACCES, "a file of another user is no cell for all as long "
-			    "as its mode lets you not read it");
+	member = in_group(req, st.st_gid);
+	if (st.st_mode & (member > 0 ? S_IRGRP : S_IROTH))
+		return 0;
+	return why(-EACCES,
+		   "you may not read this file of another user%s, so you "
+		   "cannot make a cell of it, which all who read the table read",
+		   member < 0 ? " (your groups cannot be asked for)" : "");
 }
 
 static int scratch_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,

@@ -260,10 +260,11 @@ static int put_content(struct fs *fs, const struct move *mv, bool cell)
 static int scratch_to_data(struct fs *fs, const struct move *mv)
 {
 	bool cell = place_is(&mv->to, KIND_CELL);
-	int r = writer_may_read(fs, mv->req, mv->from.node);
+	/* What comes back was there to be read before. */
+	int r = cell && !mv->to_exists ? put_back(fs, mv) : 0;
 
-	if (r == 0 && cell && !mv->to_exists)
-		r = put_back(fs, mv);
+	if (r == 0)
+		r = writer_may_read(fs, mv->req, mv->from.node);
 	if (r == 0)
 		r = put_content(fs, mv, cell);
 	if (r < 0)
