@@ -144,14 +144,16 @@ static bool go(const struct changer *w, struct spot *s, struct bytes key,
 
 /*
  * May the delete of a column's last version bring an older one back? Not one that
- * was pushed out where that is for good, nor one that was hidden by a marker.
+ * was pushed out where that is for good, nor one that was hidden by a marker. Another client of a shared
+ * store may have put one meanwhile.
  */
 static bool may_come_back(const struct changer *w, const struct change *c)
 {
 	struct family_attrs attrs;
 
 	return fstable_family(w->table, c->family, &attrs) <= 0 ||
-	       !attrs.new_version_behavior || fstable_expires(w->table) != 0;
+	       !attrs.new_version_behavior || fstable_expires(w->table) != 0 ||
+	       store_is_shared(w->fs->store);
 }
 
 uint64_t changed_before(struct changer *w, const struct mutation *m)
@@ -477,9 +479,10 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 }
 
 /*
- * May the overlay have directories of the column of the i-th change that the store
- * has by now? Of what a delete takes whole nothing is left, mostly of the last
- * version neither, and where it keeps nothing another version is. @missed: see overlay_delete_end().
+ * May the overlay have directories of the column of the i-th change that the store has
+ * by now? A delete of a whole column leaves no cell there. That of a version leaves none,
+ * or another one, and then has kept no directory, unless @kept or @missed: see
+ * overlay_delete_end().
  */
 static bool may_settle(const struct changer *w, const struct mutation *m,
 		       size_t i, bool missed)
@@ -541,6 +544,9 @@ static void after(const struct changer *w, const struct mutation *m,
 		why_keep(&kept);
 	if (acts & DELETES)
 		missed = overlay_delete_end(w->fs->overlay, m->row);
+	/* A delete under way may add directories that the store has by now. */
+	if (acts & PUTS)
+		overlay_missed(w->fs->overlay, m->row);
 	settle(w, m, turn, done, missed);
 	if (!done) {
 		why_restore(&kept);

@@ -50,8 +50,9 @@ struct slot {
 struct overlay {
 	struct nodes *nodes;
 	pthread_mutex_t lock;
-	size_t bytes;	      /* lock */
-	_Atomic size_t count; /* read without the lock */
+	size_t bytes;		 /* lock */
+	_Atomic size_t count;	 /* read without the lock */
+	_Atomic size_t deleting; /* deletes under way; read without the lock */
 	_Atomic uint64_t moves;
 	struct slot slots[SLOTS]; /* lock */
 	/* Under lock: all entries by name, and in order, by the directory. */
@@ -584,6 +585,7 @@ uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)
 	turn = slot->deleting ? 0 : slot->turns;
 	slot->missed &= slot->deleting > 0;
 	slot->deleting++;
+	ov->deleting++;
 	pthread_mutex_unlock(&ov->lock);
 	return turn;
 }
@@ -596,9 +598,21 @@ bool overlay_delete_end(struct overlay *ov, struct bytes row)
 	pthread_mutex_lock(&ov->lock);
 	slot->turns++;
 	slot->deleting--;
+	ov->deleting--;
 	missed = slot->missed;
 	pthread_mutex_unlock(&ov->lock);
 	return missed;
+}
+
+void overlay_missed(struct overlay *ov, struct bytes row)
+{
+	struct slot *slot = slot_of(ov, row);
+
+	if (!ov->deleting)
+		return;
+	pthread_mutex_lock(&ov->lock);
+	slot->missed |= slot->deleting > 0;
+	pthread_mutex_unlock(&ov->lock);
 }
 
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row)

@@ -116,6 +116,8 @@ uint64_t overlay_moves(struct overlay *ov, uint64_t parent);
  */
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row);
 bool overlay_delete_end(struct overlay *ov, struct bytes row);
+/* Something was put into the row: whoever deletes there at the moment is told. */
+void overlay_missed(struct overlay *ov, struct bytes row);
 /* The number of deletes begun in the row, and in some others. */
 uint64_t overlay_deletes(struct overlay *ov, struct bytes row);
 /*
