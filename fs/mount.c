@@ -495,8 +495,6 @@ static int check(const struct options *o)
 
 	if (r == 0)
 		r = directory ? check_directory(o) : store_check_name(o->store);
-	if (r == 0 && directory)
-		r = store_check_place(o->store);
 	if (r == 0)
 		r = mountpoint_prepare(o->mountpoint);
 	if (r == 0 && directory)

@@ -141,9 +141,9 @@ bool store_is_directory(const char *path);
  */
 int store_check_name(const char *path);
 /*
- * May a store, or something else that is no part of one, be made at @path, in which
- * nothing needs to be yet? 0, or -EINVAL in words: it is in the directory of a store,
- * and whoever removes that removes both. A store that is there already may be used.
+ * May something that is no part of a store be made at @path, in which nothing needs to
+ * be yet: a new store, a backup, a mountpoint? 0, or -EINVAL in words: the directory is
+ * that of a store or of a backup, or is in one, and whoever removes that removes both.
  */
 int store_check_place(const char *path);
 /* 0: all acknowledged changes are on disk. Frees @s even on failure. */

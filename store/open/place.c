@@ -39,33 +39,31 @@ static bool has(const char *dir, const char *name)
 	return n < (int)sizeof(path) && access(path, F_OK) == 0;
 }
 
-/* Without a look at all names of a directory that is none. */
+/* Without a look at all names of a directory that is none, such as /tmp. */
 static bool is_store(const char *dir)
 {
 	return (has(dir, OS_LOCK_NAME) || has(dir, HOLD_BACKUP_NAME)) &&
 	       lsm_is_at(dir);
 }
 
-/* The nearest directory above @path in which a store is: found in @at. */
-static bool find_around(const char *path, char at[PATH_MAX])
+/*
+ * The nearest of @path and the directories above it in which a store is, in @at:
+ * 0 = there is none, 1 = @path itself, 2 = one above it.
+ */
+static int find_around(const char *path, char at[PATH_MAX])
 {
 	char given[PATH_MAX];
-	bool there = true;
+	int found = 1;
 
 	if (snprintf(given, sizeof(given), "%s", path) >= (int)sizeof(given))
-		return false;
-	while (!realpath(given, at)) {
-		there = false;
+		return 0;
+	for (; !realpath(given, at); found = 2)
 		if (!cut(given))
-			return false;
-	}
-	if (there && !cut(at))
-		return false;
-	do
-		if (is_store(at))
-			return true;
-	while (cut(at));
-	return false;
+			return 0;
+	for (; !is_store(at); found = 2)
+		if (!cut(at))
+			return 0;
+	return found;
 }
 
 int store_check_place(const char *path)
@@ -73,8 +71,18 @@ int store_check_place(const char *path)
 	char at[PATH_MAX];
 
 	why_clear();
-	if (!find_around(path, at) || lsm_is_at(path))
+	switch (find_around(path, at)) {
+	case 0:
 		return 0;
-	return why(-EINVAL, "%s is in the store %s: name a directory elsewhere",
-		   path, at);
+	case 1:
+		return why(-EINVAL,
+			   "%s is a store or a backup: name a directory "
+			   "elsewhere",
+			   path);
+	default:
+		return why(-EINVAL,
+			   "%s is in %s, which is a store or a backup: name a "
+			   "directory elsewhere",
+			   path, at);
+	}
 }

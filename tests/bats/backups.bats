@@ -889,7 +889,7 @@ empty" ]
 	run -3 ctl restore "$T/b" "$T/void" --backup 9
 	[ -d "$T/void" ]
 	run -3 --separate-stderr ctl backup "$M" "$T/other"
-	[[ $stderr == *"which is no backup"* ]]
+	[[ $stderr == *"$T/other is a store or a backup: name a directory elsewhere"* ]]
 	run -3 --separate-stderr flock "$T/b" "$CELLCTL" backup "$M" "$T/b"
 	[[ $stderr == *"another process uses the backups"* ]]
 	# A store that was restored goes on with the backups of the first.

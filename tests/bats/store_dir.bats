@@ -345,7 +345,8 @@ refused() {
 }
 
 @test "no store is made in another, nor a backup or a mountpoint" {
-	local in="is in the store $STORE: name a directory elsewhere"
+	local is="which is a store or a backup: name a directory elsewhere"
+	local in="is in $STORE, $is"
 
 	ctl create "$T/other" t f
 	ctl backup "$T/other" "$T/b" >"$T/said"
@@ -359,11 +360,13 @@ refused() {
 	says 3 "$in" restore "$T/b" "$STORE/empty/"
 	says 3 "$in" backup "$T/other" "$STORE/b"
 	says 3 "$in" repair "$T/other" "$STORE/new"
-	says 3 "is in the store $T/b/1" create "$T/b/1/new" t f
+	says 3 "is in $T/b/1, $is" create "$T/b/1/new" t f
 	run -1 "$CELLFS" "$STORE/new" "$T/m"
 	[[ $output == *"$in"* ]]
 	run -1 "$CELLFS" "$T/other" "$STORE/empty"
 	[[ $output == *"$in"* ]]
+	run -1 "$CELLFS" "$STORE" "$T/other"
+	[[ $output == *"$T/other is a store or a backup: name a directory elsewhere"* ]]
 	(cd "$STORE" && says 3 "new $in" create new t f)
 	[ ! -e "$STORE/new" ] && [ ! -e "$STORE/b" ] && [ ! -e "$T/b/1/new" ]
 	[ -z "$(ls -A "$STORE/empty")" ]
@@ -372,4 +375,18 @@ refused() {
 	[ "$(ctl tables "$STORE/other")" = t ]
 	ctl put "$STORE/other" t r f:q x
 	rm -r "$STORE/other"
+	# Of format 4, whose catalog has another name.
+	mkdir "$T/old"
+	tar xzf "$BATS_TEST_DIRNAME/../golden/format-4.tar.gz" -C "$T/old"
+	touch "$T/old/store/LOCK"
+	says 3 "is in $T/old/store, $is" create "$T/old/store/new" t f
+	# A name alone makes no directory a store.
+	mkdir -p "$T/BACKUP/x"
+	touch "$T/LOCK"
+	ctl backup "$STORE" "$T/BACKUP/x" >"$T/said"
+	ctl backup "$STORE" "$T/BACKUP/x" >"$T/said"
+	ctl restore "$T/BACKUP/x" "$T/BACKUP/store" >"$T/said"
+	# Nor what anybody may have put where all may write.
+	chmod 1777 "$STORE"
+	ctl create "$STORE/new" t f
 }

@@ -158,18 +158,48 @@ static int check_kept(void *arg, const struct wal_file *f)
 	return r == -EUCLEAN || r == -ENOENT ? 0 : r;
 }
 
-bool lsm_is_at(const char *path)
+/*
+ * What is in the directory at @path, nothing if @own is set and it is another user's or
+ * others may write there. It says no reason.
+ */
+static int look_at(const char *path, bool own, struct directory_look *l)
 {
-	struct directory_look l = {0};
 	struct os_dir *dir = NULL;
 	struct why_kept kept;
+	int r;
 
+	*l = (struct directory_look){0};
 	why_keep(&kept);
-	if (os_dir_open(os_posix(), path, false, &dir) == 0)
-		(void)!directory_look(dir, &l);
+	r = os_dir_open(os_posix(), path, false, &dir);
+	if (r == 0 && own)
+		r = os_dir_own(dir, path);
+	if (r == 0)
+		r = directory_look(dir, l);
 	os_dir_close(dir);
 	why_restore(&kept);
-	return l.catalog || l.catalog_old || l.backup;
+	return r;
+}
+
+/* Of any format, and also if its catalog is lost. */
+static bool is_a_store(const struct directory_look *l)
+{
+	return l->catalog || l->catalog_old || l->current || l->ours[0];
+}
+
+bool lsm_is_at(const char *path)
+{
+	struct directory_look l;
+
+	(void)!look_at(path, true, &l);
+	return is_a_store(&l);
+}
+
+bool lsm_would_be_new(const char *path)
+{
+	struct directory_look l;
+	int r = look_at(path, false, &l);
+
+	return r == -ENOENT || (r == 0 && !is_a_store(&l) && !l.foreign[0]);
 }
 
 int lsm_check(const char *path, struct os *os,

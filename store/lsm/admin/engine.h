@@ -22,8 +22,13 @@ int lsm_check(const char *path, struct os *os,
 	      bool (*wanted)(void *arg, const char *name),
 	      bool (*went)(void *arg, uint64_t bytes),
 	      void (*say)(void *arg, const char *sentence), void *arg);
-/* Is a store in the directory, or a backup of one? */
+/*
+ * Are files of a store in the directory, or of a backup of one? Not in one that is another
+ * user's or where others may write, whatever they have put there.
+ */
 bool lsm_is_at(const char *path);
+/* Is nothing there, or an empty directory, in which lsm_open() would make a store? */
+bool lsm_would_be_new(const char *path);
 /* See store_check_kept(). */
 int lsm_check_kept(const char *path, const char *name);
 /* See store_roll_forward(). */
