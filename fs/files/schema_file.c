@@ -84,7 +84,7 @@ static int take(struct fs *fs, const struct place *p, struct text_edit *e,
 
 	e->fs = fs;
 	e->by = edit->by;
-	e->flags = (edit->applied ? ALTER_GONE : 0) | (e->dry ? ALTER_PART : 0);
+	e->flags = edit->applied ? ALTER_GONE : 0;
 	/* Line by line, a text that hides nothing must not seem to. */
 	if (fs->options->nodelete)
 		e->flags |= ALTER_SPARE;

@@ -175,14 +175,11 @@ int schema_parse(struct bytes text, const struct schema *defaults,
 /*
  * The same as a change of @now: the families that the text does not name are
  * ALTER_KEEP, lines "drop family F" are taken, and what they name is there
- * unless ALTER_GONE. A text that has no line "family F" speaks of the table alone, or
- * of what it drops: all other families stay. A text that is empty or has nothing but
- * comments is -EINVAL, unless ALTER_PART. Free *out with alter_free().
+ * unless ALTER_GONE. No empty text is one. Free *out with alter_free().
  */
 enum {
 	ALTER_GONE = 1,	 /* a family to drop may be absent already */
 	ALTER_SPARE = 2, /* what the text leaves unsaid hides no cell */
-	ALTER_PART = 4,	 /* more of the text may come */
 };
 int alter_parse(struct bytes text, const struct schema *now, unsigned flags,
 		struct alter *out);

@@ -214,9 +214,7 @@ struct parser {
 	unsigned line;
 	struct schema schema;
 	const struct schema *old; /* the table's schema; NULL = a new table */
-	unsigned flags;		  /* ALTER_GONE and so on */
-	bool says;		  /* the text has a line that is no comment */
-	bool declares;		  /* it has a line "family F" */
+	unsigned flags;		  /* ALTER_GONE, ALTER_SPARE */
 	struct schema drop;	  /* families to drop, by name */
 	int family;		 /* the current family's index, -1 = none yet */
 	unsigned family_line;	 /* the line where it begins */
@@ -572,7 +570,6 @@ static int begin_family(struct parser *p, struct bytes value)
 	i = p->flags & ALTER_SPARE ? schema_find(p->old, name) : -1;
 	if (i >= 0)
 		spare(&p->now, &p->old->families[i].attrs);
-	p->declares = true;
 	p->family = schema_find(&p->schema, name);
 	p->family_line = p->line;
 	memset(p->lines, 0, sizeof(p->lines));
@@ -617,7 +614,6 @@ static int parse_line(struct parser *p, struct bytes line)
 
 	if (!word.len)
 		return 0;
-	p->says = true;
 	if (is_word(word, "drop"))
 		return drop_line(p, behind);
 	value = take_word(&line);
@@ -691,56 +687,25 @@ int schema_parse(struct bytes text, const struct schema *defaults,
 	return r;
 }
 
-/* A text without a family is of the table: its families stay, but what is dropped. */
-static int keep_families(struct parser *p)
-{
-	int r = 0;
-
-	for (uint32_t i = 0; i < p->old->nfamilies && r == 0; i++) {
-		const struct family_schema *f = &p->old->families[i];
-
-		if (schema_find(&p->drop, bytes_str(f->name)) < 0)
-			r = schema_add(&p->schema, bytes_str(f->name),
-				       &f->attrs);
-	}
-	return r;
-}
-
-/* Whoever should have written an empty text has failed. */
-static int check_said(const struct parser *p, struct bytes text)
-{
-	if (p->says || (p->flags & ALTER_PART))
-		return 0;
-	return why(-EINVAL, text.len ? "a schema of comments and blanks "
-				       "changes nothing"
-				     : "an empty schema changes nothing");
-}
-
 int alter_parse(struct bytes text, const struct schema *now, unsigned flags,
 		struct alter *out)
 {
 	struct parser p = {.old = now, .flags = flags};
 	int r;
 
+	/* Whoever should have written it has failed. */
+	if (!text.len)
+		return why(-EINVAL, "an empty schema changes nothing");
 	schema_init(&p.schema, now->uid, now->gid);
 	p.schema.mode = now->mode;
 	p.schema.quota = now->quota;
 	p.schema.fixed = true;
 	r = parse(&p, text);
-	if (r < 0)
-		return r;
-	r = check_said(&p, text);
-	if (r == 0 && !p.declares)
-		r = keep_families(&p);
-	if (r < 0) {
-		schema_free(&p.schema);
-		schema_free(&p.drop);
-		return r;
-	}
-	*out = (struct alter){
-		.to = p.schema,
-		.drop = p.drop,
-		.rest = ALTER_KEEP,
-	};
-	return 0;
+	if (r == 0)
+		*out = (struct alter){
+			.to = p.schema,
+			.drop = p.drop,
+			.rest = ALTER_KEEP,
+		};
+	return r;
 }

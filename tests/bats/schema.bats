@@ -128,31 +128,6 @@ load helper
 	run ! grep -qx "family f" "$M/T/.schema"
 }
 
-@test "a schema that names no family leaves them, and one that says nothing is refused" {
-	mkdir "$M/T"
-	printf 'family f\n\tversions 7\nfamily g\n' > "$M/T/.schema"
-	echo 'families open' > "$M/T/.schema"
-	[ "$(grep -A 1 '^family ' "$M/T/.schema" | tr -d '\n\t-')" = \
-		"family fversions 7family gversions 3" ]
-	grep -qx 'families open' "$M/T/.schema"
-	cp "$M/T/.schema" "$T/s"
-	for text in '# families fixed' $' \n\t\n'; do
-		echo "$text" > "$T/new"
-		run ! cp "$T/new" "$M/T/.schema"
-		tail -n 1 "$M/.cellfs/errors" |
-			grep -q 'EINVAL: a schema of comments and blanks'
-		cmp "$T/s" "$M/T/.schema"
-	done
-	: > "$M/T/.schema"
-	settled grep -q 'EINVAL: an empty schema' "$M/.cellfs/errors"
-	cmp "$T/s" "$M/T/.schema"
-	echo '# it comes in parts' > "$T/new"
-	(cat "$T/new"; echo "family h") > "$M/T/.schema" 2> "$T/said" || true
-	[ "$(grep '^family ' "$M/T/.schema")" = "family h" ]
-	echo 'drop family h' > "$M/T/.schema"
-	run ! grep '^family ' "$M/T/.schema"
-}
-
 @test "a family that is not named stays while a snapshot shows it" {
 	not_over_hbase "a family that is dropped stays in its snapshots"
 	a_column

@@ -27,7 +27,7 @@ static void change(struct bytes in, const struct schema *now)
 {
 	struct alter a = {0};
 
-	if (alter_parse(in, now, ALTER_GONE | ALTER_PART, &a) < 0 ||
+	if (alter_parse(in, now, ALTER_GONE, &a) < 0 ||
 	    !schema_equal(&a.to, now))
 		abort();
 	alter_free(&a);

@@ -320,28 +320,6 @@ static void a_change_names_what_it_drops(void **state)
 	alter_free(&a);
 }
 
-static void a_text_without_a_family_leaves_all_but_what_it_drops(void **state)
-{
-	struct alter a;
-
-	assert_int_equal(alter("families open\n", 0, &a), 0);
-	assert_int_equal(a.to.nfamilies, 2);
-	assert_int_equal(a.to.families[1].attrs.min_versions, 2);
-	assert_false(a.to.fixed);
-	alter_free(&a);
-	assert_int_equal(alter("drop family basic\n", 0, &a), 0);
-	assert_int_equal(a.to.nfamilies, 1);
-	assert_int_equal(a.drop.nfamilies, 1);
-	alter_free(&a);
-	/* One that says nothing is of a program that has failed. */
-	assert_int_equal(alter("", 0, &a), -EINVAL);
-	assert_int_equal(alter("# open\n\t\n", 0, &a), -EINVAL);
-	assert_non_null(strstr(store_why(), "changes nothing"));
-	assert_int_equal(alter("# open\n\t\n", ALTER_PART, &a), 0);
-	assert_int_equal(a.to.nfamilies, 2);
-	alter_free(&a);
-}
-
 static void a_wrong_line_that_drops_is_named(void **state)
 {
 	static const struct {
@@ -620,8 +598,6 @@ int main(void)
 		cmocka_unit_test(one_attribute_is_set_as_the_text_sets_it),
 		cmocka_unit_test(a_wrong_line_is_named_with_what_is_wrong),
 		cmocka_unit_test(a_change_names_what_it_drops),
-		cmocka_unit_test(
-			a_text_without_a_family_leaves_all_but_what_it_drops),
 		cmocka_unit_test(a_wrong_line_that_drops_is_named),
 		cmocka_unit_test(
 			a_family_that_is_named_again_may_keep_what_it_has),
