@@ -170,6 +170,7 @@ static const int calls[] = {
 	SYS_poll,
 	SYS_select,
 	SYS_access,
+	SYS_readlink,
 	SYS_dup2,
 	SYS_pipe,
 	SYS_getdents,
