@@ -358,6 +358,7 @@ static int give_up_privileges(struct mount *m, mount_open_fn open_store,
 	if (store_is_directory(o->store))
 		m->sandbox.store = o->store;
 	m->sandbox.ring = o->io_uring;
+	m->sandbox.syslog = !log_is_file(o->log);
 	if (r == 0 && o->sandbox != SANDBOX_NO)
 		r = sandbox_enter(&m->sandbox, o->sandbox == SANDBOX_REQUIRED);
 	return r;

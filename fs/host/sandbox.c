@@ -147,7 +147,10 @@ int sandbox_enter(struct sandbox *s, bool required)
 	if (!SANDBOX_IS_PARTIAL) {
 		s->undumpable = no_core();
 		s->landlock = enter_landlock(s->store);
-		s->seccomp = syscalls_restrict(s->store == NULL, s->ring);
+		s->seccomp =
+			syscalls_restrict((s->store ? 0 : SYSCALLS_NETWORK) |
+					  (s->syslog ? SYSCALLS_SYSLOG : 0) |
+					  (s->ring ? SYSCALLS_RING : 0));
 	}
 	if (required && !(s->no_new_privs && s->no_capabilities &&
 			  s->undumpable && s->landlock && s->seccomp))

@@ -42,6 +42,7 @@
 struct sandbox {
 	const char *store; /* a directory; NULL: a cluster, by sockets */
 	bool ring;	   /* requests come over io_uring */
+	bool syslog;	   /* messages go to syslog(3) */
 	/* What is on. */
 	bool no_new_privs, undumpable, no_capabilities;
 	int landlock;	  /* the version of its interface; 0 = off */

@@ -20,7 +20,7 @@
 
 #ifndef ARCH
 /* A machine whose calls nobody has looked at. */
-unsigned syscalls_restrict(bool network, bool ring)
+unsigned syscalls_restrict(unsigned beside)
 {
 	return 0;
 }
@@ -144,8 +144,6 @@ static const int calls[] = {
 	/* sockets that are open, and waiting for them */
 	SYS_accept,
 	SYS_accept4,
-	SYS_connect,
-	SYS_bind,
 	SYS_sendto,
 	SYS_sendmsg,
 	SYS_sendmmsg,
@@ -249,7 +247,20 @@ static void allow_where(struct program *p, int nr, unsigned arg, unsigned mask,
 	answer(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-static void make(struct program *p, bool network, bool ring)
+/* To make sockets. What resolves names also binds one. */
+static void allow_sockets(struct program *p, unsigned beside)
+{
+	if (beside & SYSCALLS_NETWORK) {
+		allow_call(p, SYS_socket);
+		allow_call(p, SYS_bind);
+	} else if (beside & SYSCALLS_SYSLOG) {
+		allow_where(p, SYS_socket, 0, ~0u, AF_UNIX);
+	}
+	if (beside & (SYSCALLS_NETWORK | SYSCALLS_SYSLOG))
+		allow_call(p, SYS_connect);
+}
+
+static void make(struct program *p, unsigned beside)
 {
 	load(p, FIELD(arch));
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
@@ -261,25 +272,23 @@ static void make(struct program *p, bool network, bool ring)
 	allow_where(p, SYS_unshare, 0, ~0u, CLONE_FILES);
 	/* Whether a process is there, which made what is now in the way. */
 	allow_where(p, SYS_kill, 1, ~0u, 0);
-	if (network)
-		allow_call(p, SYS_socket);
-	else
-		allow_where(p, SYS_socket, 0, ~0u, AF_UNIX);
+	allow_sockets(p, beside);
 	for (size_t i = 0; i < COUNT(calls); i++)
 		allow_call(p, calls[i]);
-	for (size_t i = 0; ring && i < COUNT(ring_calls); i++)
-		allow_call(p, ring_calls[i]);
+	for (size_t i = 0; i < COUNT(ring_calls); i++)
+		if (beside & SYSCALLS_RING)
+			allow_call(p, ring_calls[i]);
 	add(p, BPF_JMP | BPF_JGE | BPF_K, FIRST_UNKNOWN, 0, 1);
 	answer(p, SECCOMP_RET_ERRNO | ENOSYS);
 	answer(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-unsigned syscalls_restrict(bool network, bool ring)
+unsigned syscalls_restrict(unsigned beside)
 {
 	struct program p = {.len = 0};
 	struct sock_fprog prog = {.filter = p.code};
 
-	make(&p, network, ring);
+	make(&p, beside);
 	prog.len = p.len;
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		    SECCOMP_FILTER_FLAG_TSYNC, &prog))

@@ -262,3 +262,14 @@ replaced_by() {
 	[[ $output == *"not connected"* ]]
 	fusermount3 -u -z "$M"
 }
+
+@test "the log and the socket of metrics are root's, and its user needs no right there" {
+	mkdir -m 700 "$PLACE/root"
+	mount_there "$CELLFS" "$STORE" "$M" -f \
+		-o run_as=nobody,log="$PLACE/root/log",metrics="unix:$PLACE/root/s"
+	[ "$(stat -c '%u %a' "$PLACE/root/log" "$PLACE/root/s")" = $'0 600\n0 660' ]
+	curl -sS --max-time 60 --unix-socket "$PLACE/root/s" http://x/metrics |
+		grep -qx 'cellfs_healthy 1'
+	ends_by TERM
+	grep -q 'notice: unmounted' "$PLACE/root/log"
+}

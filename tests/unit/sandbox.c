@@ -46,15 +46,12 @@ static int end(void **state)
 #define REFUSED(call) NEED((call) < 0 && (errno == EPERM || errno == EACCES))
 
 /* What @act does in a child that has given up its privileges. */
-static void in_sandbox_with(bool network, bool ring,
+static void in_sandbox_with(struct sandbox s,
 			    void (*act)(const struct sandbox *s))
 {
 	if (SANDBOX_IS_PARTIAL)
 		skip();
 	if (in_child()) {
-		struct sandbox s = {.store = network ? NULL : folder,
-				    .ring = ring};
-
 		NEED(sandbox_enter(&s, true) == 0);
 		act(&s);
 		_exit(0);
@@ -63,7 +60,8 @@ static void in_sandbox_with(bool network, bool ring,
 
 static void in_sandbox(bool network, void (*act)(const struct sandbox *s))
 {
-	in_sandbox_with(network, false, act);
+	in_sandbox_with((struct sandbox){.store = network ? NULL : folder},
+			act);
 }
 
 static void use_files(const struct sandbox *s)
@@ -229,23 +227,32 @@ static void no_other_call_is_made(void **state)
 {
 	in_sandbox(false, ask_for_more);
 	in_sandbox(true, ask_for_more);
-	in_sandbox_with(false, true, ask_for_more);
+	in_sandbox_with((struct sandbox){.store = folder, .ring = true},
+			ask_for_more);
 }
 
 static void use_sockets(const struct sandbox *s)
 {
-	int unix_one = socket(AF_UNIX, SOCK_DGRAM, 0);
+	const struct sockaddr at = {.sa_family = AF_UNSPEC};
+	bool cluster = !s->store;
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
-	NEED(unix_one >= 0);
-	if (s->store)
-		REFUSED(socket(AF_INET, SOCK_STREAM, 0));
+	if (cluster || s->syslog)
+		NEED(fd >= 0 && connect(fd, &at, sizeof(at)) == 0);
 	else
-		NEED(socket(AF_INET, SOCK_STREAM, 0) >= 0);
+		NEED(fd < 0 && errno == EPERM &&
+		     connect(0, &at, sizeof(at)) < 0 && errno == EPERM);
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	NEED(cluster ? fd >= 0 : fd < 0 && errno == EPERM);
+	NEED(bind(0, &at, sizeof(at)) < 0 && (errno != EPERM) == cluster);
 }
 
-static void sockets_of_the_network_are_for_a_cluster(void **state)
+static void
+sockets_are_for_a_cluster_and_of_the_machine_for_syslog(void **state)
 {
 	in_sandbox(false, use_sockets);
+	in_sandbox_with((struct sandbox){.store = folder, .syslog = true},
+			use_sockets);
 	in_sandbox(true, use_sockets);
 }
 
@@ -259,8 +266,9 @@ static void use_rings(const struct sandbox *s)
 
 static void rings_are_for_who_is_served_by_them(void **state)
 {
-	in_sandbox_with(false, false, use_rings);
-	in_sandbox_with(false, true, use_rings);
+	in_sandbox(false, use_rings);
+	in_sandbox_with((struct sandbox){.store = folder, .ring = true},
+			use_rings);
 }
 
 static void look(const struct sandbox *s)
@@ -380,7 +388,8 @@ int main(void)
 		cmocka_unit_test(calls_that_are_newer_are_not_there),
 		cmocka_unit_test(it_starts_threads_and_nothing_else),
 		cmocka_unit_test(no_other_call_is_made),
-		cmocka_unit_test(sockets_of_the_network_are_for_a_cluster),
+		cmocka_unit_test(
+			sockets_are_for_a_cluster_and_of_the_machine_for_syslog),
 		cmocka_unit_test(rings_are_for_who_is_served_by_them),
 		cmocka_unit_test(it_mounts_nothing_and_says_what_is_on),
 		cmocka_unit_test(
