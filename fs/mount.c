@@ -302,11 +302,13 @@ static void set_up_memory(void)
 }
 
 /*
- * Gives a directory away that was just made. Who owns the one above may have put
- * something else in its place, so that it is to be as it was made: none by a link,
- * the caller's, and empty.
+ * Makes @user the owner of the store's directory, which root has just made. Between
+ * the two calls the owner of the directory above may have put something else at
+ * @path, a link to a directory of root's, say, which @user is not to have. So the
+ * owner is changed by descriptor, and only of a directory as it was made: reached by
+ * no link, root's, and empty.
  */
-static int give_away(const char *path, uid_t user, gid_t group)
+static int give_store_to(uid_t user, gid_t group, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -323,8 +325,11 @@ static int give_away(const char *path, uid_t user, gid_t group)
 	return r;
 }
 
-/* The store's directory, while it can be made where it is to be. */
-static int make_store(const struct options *o, uid_t user, gid_t group)
+/*
+ * Makes the store's directory if it is not there, for @user if that is not root:
+ * @user himself may have no right to make one there.
+ */
+static int make_store_for(const struct options *o, uid_t user, gid_t group)
 {
 	if (!store_is_directory(o->store) || o->read_only)
 		return 0;
@@ -332,7 +337,7 @@ static int make_store(const struct options *o, uid_t user, gid_t group)
 		return errno == EEXIST
 			       ? 0
 			       : why(-errno, "the store %s: %m", o->store);
-	return user ? give_away(o->store, user, group) : 0;
+	return user ? give_store_to(user, group, o->store) : 0;
 }
 
 /*
@@ -352,7 +357,7 @@ static int give_up_privileges(struct mount *m, mount_open_fn open_store,
 		r = mounter_start(&m->mounter, &m->args, o->mountpoint, user,
 				  group, background);
 	if (r == 0 && open_store == store_open)
-		r = make_store(o, user, group);
+		r = make_store_for(o, user, group);
 	if (r == 0 && o->run_as)
 		r = sandbox_become(o->run_as, o->sandbox == SANDBOX_NO);
 	if (store_is_directory(o->store))
