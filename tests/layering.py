@@ -105,6 +105,7 @@ SHARED = {
     "store/filter/filter.h",  # filters as text
     "store/value/array.h", "store/value/bytes.h", "store/value/cell.h",
     "store/value/schema.h", "store/value/utf8.h", "store/value/why.h",
+    "store/value/sanitizer.h",
     "store/os/thread.h", "store/os/clock.h", "store/os/patience.h",
     "store/front/latency.h",
 }

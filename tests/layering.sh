@@ -36,4 +36,9 @@ found=$(find store -name '*.c' ! -name os_posix.c ! -name os_lock.c ! -name os_p
 	grep -vE ':[0-9]+:static ')
 [ -z "$found" ] || complain "the OS is reached by store/os/os.h" "$found"
 
+# gcc and clang say it in two ways, and who asks for one forgets the other.
+found=$(grep -rnE '__SANITIZE_|__has_feature' store fs tools tests --include='*.[ch]' |
+	grep -v '^store/value/sanitizer[.]h:')
+[ -z "$found" ] || complain "store/value/sanitizer.h tells of sanitizers" "$found"
+
 exit $bad

@@ -25,19 +25,10 @@
 #include <stdbool.h>
 
 #include "store/value/bytes.h"
+#include "store/value/sanitizer.h"
 
-/* Is a sanitizer built in? */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANDBOX_IS_PARTIAL true
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-	__has_feature(memory_sanitizer)
-#define SANDBOX_IS_PARTIAL true
-#endif
-#endif
-#ifndef SANDBOX_IS_PARTIAL
-#define SANDBOX_IS_PARTIAL false
-#endif
+#define SANDBOX_IS_PARTIAL \
+	(SANITIZED_ADDRESS || SANITIZED_THREAD || SANITIZED_MEMORY)
 
 struct sandbox {
 	const char *store; /* a directory; NULL: a cluster, by sockets */

@@ -41,7 +41,7 @@ void thread_give_way(void)
 	setpriority(PRIO_PROCESS, self, nice + THREAD_GIVES_WAY);
 }
 
-#ifdef __SANITIZE_THREAD__
+#if SANITIZED_THREAD
 bool thread_heavy_init(void)
 {
 	return true;

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "store/value/sanitizer.h"
+
 /* The unit in which processors take memory from each other. */
 #define CACHE_LINE 64
 
@@ -52,7 +54,7 @@ void thread_give_way(void);
 bool thread_heavy_init(void); /* to be called first; false: not supported */
 bool thread_heavy(void);
 
-#ifdef __SANITIZE_THREAD__
+#if SANITIZED_THREAD
 #define THREAD_LIGHT memory_order_seq_cst
 #define THREAD_LIGHT_RELEASE memory_order_seq_cst
 static inline void thread_light(void)

@@ -16,6 +16,7 @@
 
 #include "tests/unit/unit.h"
 #include "tests/unit/temp_store.h"
+#include "store/value/sanitizer.h"
 
 #define WRITERS 3
 #define ROWS 7
@@ -26,7 +27,7 @@ static _Atomic bool writing;
 static _Atomic uint64_t torn, read_rows, failures;
 
 /* Mutations that each writer makes at least, rows that are read, puts to be seen. */
-#ifdef __SANITIZE_THREAD__
+#if SANITIZED_THREAD
 #define ROUNDS 1500
 #define WANTED 0
 #define SEEN_ROUNDS 6000

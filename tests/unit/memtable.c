@@ -433,7 +433,7 @@ static void rows_that_were_announced_take_less_memory(void **state)
 
 static void insert_without_memory_adds_nothing(void **state)
 {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS
 	skip(); /* their shadow does not live in little memory */
 #endif
 	if (in_child())

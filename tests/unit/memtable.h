@@ -4,6 +4,7 @@
 
 #include "tests/unit/unit.h"
 #include "store/lsm/mem/memtable.h"
+#include "store/value/sanitizer.h"
 
 #define TREE 7
 

@@ -4,7 +4,7 @@
 
 #include "tests/unit/memtable.h"
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_THREAD || SANITIZED_ADDRESS
 #define BESIDE_ROWS 8000
 #else
 #define BESIDE_ROWS 40000

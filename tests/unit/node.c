@@ -4,6 +4,7 @@
 #include "fs/kernel/fstable.h"
 #include "fs/kernel/node.h"
 #include "fs/kernel/node_table.h"
+#include "store/value/sanitizer.h"
 
 /* Tables that only count: node.c asks for no more. */
 struct fstable {
@@ -526,8 +527,7 @@ static void *walk_columns(void *arg)
 
 static void the_heap_goes_back_when_many_columns_are_forgotten(void **state)
 {
-#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || \
-	defined(__SANITIZE_THREAD__)
+#if !defined(__GLIBC__) || SANITIZED_ADDRESS || SANITIZED_THREAD
 	skip(); /* another allocator */
 #endif
 	struct nodes *ns = setup();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "store/lsm/base/slab.h"
+#include "store/value/sanitizer.h"
 #include "tests/unit/smaps.h"
 
 struct piece {
@@ -225,9 +226,9 @@ static void a_large_piece_is_in_huge_pages_and_goes_back(void **state)
 	uint8_t *at;
 
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
-	skip(); /* all is malloc()'s there */
-#endif
+	/* All is malloc()'s there. */
+	if (SANITIZED_ADDRESS)
+		skip();
 	if (access("/sys/kernel/mm/transparent_hugepage", F_OK) < 0)
 		skip();
 	at = slab_alloc(VALUE);

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "store/value/sanitizer.h"
+
 static inline bool thorough(void)
 {
 	const char *value = getenv("CELLFS_THOROUGH");
@@ -19,9 +21,9 @@ static inline bool thorough(void)
  * Of what is sampled a build with a sanitizer takes a part only: it needs five to
  * fifteen times as long, and the release build takes all of the sample.
  */
-#if defined(__SANITIZE_ADDRESS__)
+#if SANITIZED_ADDRESS
 #define SAMPLE_THINNED 6
-#elif defined(__SANITIZE_THREAD__)
+#elif SANITIZED_THREAD
 #define SAMPLE_THINNED 3
 #else
 #define SAMPLE_THINNED 1

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "store/os/os.h"
+#include "store/value/sanitizer.h"
 
 #define CHUNK SLAB_CHUNK
 #define PIECE_MIN ((size_t)256)
@@ -25,6 +26,8 @@
  * of its own would take.
  */
 #define LODGED_MAX (CHUNK / 8)
+/* Red zones detect accesses beyond a piece, and poison reads of what is in none yet. */
+#define IS_MALLOC (SANITIZED_ADDRESS || SANITIZED_MEMORY)
 /* Empty chunks kept: a compaction frees and allocates blocks by turns. */
 #define SPARES 4
 
@@ -55,10 +58,7 @@ static struct {
 /* Has the size memory of its own from the system? */
 static bool is_large(size_t size)
 {
-#ifdef __SANITIZE_ADDRESS__
-	return false;
-#endif
-	return size >= CHUNK;
+	return !IS_MALLOC && size >= CHUNK;
 }
 
 /* The class of a size, -1 for all others; *piece is the size it gets. */
@@ -67,11 +67,7 @@ static int class_of(size_t size, size_t *piece)
 	size_t base = PIECE_MIN, steps, step;
 	int class = 0;
 
-#ifdef __SANITIZE_ADDRESS__
-	/* Its red zones detect accesses beyond a block. */
-	return -1;
-#endif
-	if (size <= PIECE_MIN || size > PIECE_MAX)
+	if (IS_MALLOC || size <= PIECE_MIN || size > PIECE_MAX)
 		return -1;
 	for (; size > 2 * base; base *= 2)
 		class += base < PIECE_SMALL ? STEPS_SMALL : STEPS;
