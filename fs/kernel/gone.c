@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include <xxhash.h>
+
 /* How far a thread is since it was told. */
 enum step {
 	TOLD,
@@ -37,6 +39,22 @@ static enum step step_of(struct gone *g, pid_t who, uint64_t ino)
 static void set_step(struct gone *g, pid_t who, uint64_t ino, enum step step)
 {
 	atomic_store(slot(g, who), record(who, ino, step));
+}
+
+/* One word, so that who reads it while it is written has one of the two. */
+static uint64_t sight(uint64_t node, uint64_t last)
+{
+	return XXH3_64bits_withSeed(&node, sizeof(node), last) | 1;
+}
+
+void gone_saw(struct gone *g, uint64_t node, uint64_t last)
+{
+	atomic_store(&g->found[node % GONE_SLOTS], sight(node, last));
+}
+
+bool gone_stays(struct gone *g, uint64_t node, uint64_t last)
+{
+	return atomic_load(&g->found[node % GONE_SLOTS]) == sight(node, last);
 }
 
 void gone_forget(struct gone *g, pid_t who)

@@ -38,6 +38,9 @@
  * asks again by itself, so a third look-up can find it. Attributes that are asked
  * for without such a look-up are of the next walk.
  *
+ * An OPEN mostly follows a look-up that found the file, and need not ask the store
+ * once more if the row is what it was then.
+ *
  * Threads whose numbers share a slot may forget for each other: the other one
  * gets ESTALE again. Any thread, no lock.
  */
@@ -56,7 +59,16 @@ struct gone {
 	/* Of whom, which file, and how far it has come since; 0 = none. */
 	_Atomic uint64_t told[GONE_SLOTS];
 	_Atomic int64_t at_ms[GONE_SLOTS]; /* when it got its ESTALE */
+	/* Which file was found, and when its row was last changed before that. */
+	_Atomic uint64_t found[GONE_SLOTS];
 };
+
+/*
+ * A look-up found the file @node; changes_last() of its row was @last before it began.
+ * While that is the same, the file is still there (changes.h).
+ */
+void gone_saw(struct gone *g, uint64_t node, uint64_t last);
+bool gone_stays(struct gone *g, uint64_t node, uint64_t last);
 
 /*
  * The error for thread @who and file @ino: -ESTALE or -ENOENT. @now_ms: of any

@@ -5,6 +5,7 @@
 #include "fs/change/cellfile.h"
 #include "fs/change/changed.h"
 #include "fs/change/directories.h"
+#include "fs/files/writer.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/scratch_names.h"
 #include "fs/memory/write_state.h"
@@ -78,12 +79,27 @@ int entry_find_named(struct fs *fs, uint64_t parent, const char *name,
 	return find_child(fs, dir, name, child, &st);
 }
 
+/* Does no version of the table go but by a change that is noted? */
+static bool goes_by_changes(struct fs *fs, struct fstable *ft)
+{
+	return !store_is_shared(fs->store) && fstable_expires(ft) == 0;
+}
+
+void entry_saw(struct fs *fs, const struct place *file, uint64_t last)
+{
+	if (file->kind == NODE_VERSION && !file->view && !file->put &&
+	    !writer_is_open(fs, file->node) && goes_by_changes(fs, file->table))
+		gone_saw(&fs->gone, file->node, last);
+}
+
 int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)
 {
 	struct stat st;
 	int r;
 
-	if (file->detached || !place_is(file, KIND_CELL))
+	if (file->detached || !place_is(file, KIND_CELL) ||
+	    gone_stays(&fs->gone, file->node,
+		       changes_last(&fs->changes, file->row)))
 		return 0;
 	r = fs_stat(fs, file, &st);
 	if (r == 0)

@@ -27,6 +27,11 @@ static inline bool name_is_scratch(const char *name)
 }
 
 /*
+ * A look-up found the file, and changes_last() of its row was @last before: an open
+ * that follows need not look again.
+ */
+void entry_saw(struct fs *fs, const struct place *file, uint64_t last);
+/*
  * Is the file of a cell, which is to be changed, still there? The kernel may have
  * looked it up before another name removed it, and is not to make it anew. 0; -ESTALE
  * or -ENOENT (gone.h); an error of the store.

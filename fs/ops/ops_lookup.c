@@ -2,6 +2,7 @@
 
 #include "fs/files/writer.h"
 #include "fs/look/lookup.h"
+#include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 #include "fs/text/nearest.h"
 #include "fs/tree/control_file.h"
@@ -68,12 +69,14 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	struct place dir, child = {0};
 	struct stat st;
 	bool hidden = false, believed;
+	uint64_t last;
 	int r;
 
 	*e = (struct fuse_entry_param){0};
 	r = place_of(fs, parent, &dir);
 	if (r < 0)
 		goto out;
+	last = changes_last(&fs->changes, dir.row);
 	r = fs_lookup(fs, &dir, bytes_str(name), &child, &st);
 	/* A file of another process is hidden until it is published. */
 	hidden = r > 0 && child.node && !place_is_dir(&child) &&
@@ -91,6 +94,8 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
+		if (r > 0)
+			entry_saw(fs, &child, last);
 		if (!believed)
 			e->attr_timeout = e->entry_timeout = 0;
 	} else if (r == 0 && hidden) {

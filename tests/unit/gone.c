@@ -177,12 +177,28 @@ static void a_walk_that_found_nothing_twice_has_mostly_ended(void **state)
 	assert_false(gone_again(&g, 7, 100, now));
 }
 
+static void a_file_that_was_seen_stays_until_its_row_is_another(void **state)
+{
+	struct gone g = {0};
+
+	assert_false(gone_stays(&g, 100, 0));
+	gone_saw(&g, 100, 5);
+	assert_true(gone_stays(&g, 100, 5));
+	assert_false(gone_stays(&g, 100, 6));
+	assert_false(gone_stays(&g, 101, 5));
+	assert_false(gone_stays(&g, 100 + GONE_SLOTS, 5));
+	gone_saw(&g, 100 + GONE_SLOTS, 5);
+	assert_false(gone_stays(&g, 100, 5));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_file_is_stale_once_and_absent_then),
 		cmocka_unit_test(another_file_or_thread_is_stale_again),
 		cmocka_unit_test(who_has_got_a_file_looks_again_the_next_time),
+		cmocka_unit_test(
+			a_file_that_was_seen_stays_until_its_row_is_another),
 		cmocka_unit_test(
 			an_alias_is_stale_until_it_was_looked_up_again),
 		cmocka_unit_test(a_walk_is_told_of_a_stale_alias_once),

@@ -470,6 +470,39 @@ static void a_column_that_is_removed_is_not_read_for_that(void **state)
 	world_end(&w);
 }
 
+static int open_to_write(struct world *w, uint64_t node)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	struct fuse_release_in release = {0};
+	struct fuse_open_out out;
+	int r = ask(w, FUSE_OPEN, node, ARGS(in), str(""));
+
+	if (r)
+		return r;
+	memcpy(&out, answer.data, sizeof(out));
+	release.fh = out.fh;
+	assert_int_equal(ask(w, FUSE_RELEASE, node, ARGS(release), str("")), 0);
+	return 0;
+}
+
+/* Nor is it opened if it has gone since. */
+static void a_version_that_was_just_looked_up_is_opened_unread(void **state)
+{
+	struct column c;
+	struct world w;
+	uint64_t reads, node;
+
+	begin_column(&w, &c);
+	node = looked_up(&w, c.column, "6");
+	reads = reads_of_table(&w);
+	assert_int_equal(open_to_write(&w, node), 0);
+	assert_int_equal(reads_of_table(&w), reads);
+	looked_up(&w, c.column, "6");
+	after_delete(&w, CHANGE_DELETE, 6);
+	assert_int_equal(open_to_write(&w, node), -ESTALE);
+	world_end(&w);
+}
+
 /* What is put while a delete is under way must leave the directories to it. */
 static void a_delete_leaves_no_directory_in_memory_that_has_a_cell(void **state)
 {
@@ -967,6 +1000,8 @@ int main(void)
 		cmocka_unit_test(a_column_that_is_removed_is_not_read_for_that),
 		cmocka_unit_test(
 			a_delete_leaves_no_directory_in_memory_that_has_a_cell),
+		cmocka_unit_test(
+			a_version_that_was_just_looked_up_is_opened_unread),
 		cmocka_unit_test(
 			what_was_put_is_not_read_to_free_its_directories),
 		cmocka_unit_test(
