@@ -275,6 +275,9 @@ int place_descend(struct place *p, struct bytes name, uint8_t kind, bool known)
 	return r;
 }
 
+/* Most paths are no longer. */
+#define NAMES_NEAR 256
+
 /*
  * The names from a node up to the root. They are copied under the lock of the
  * nodes, each followed by its length and kind, and decoded without it.
@@ -284,7 +287,37 @@ struct chain {
 	struct fstable *table; /* a reference: the nearest's */
 	struct buf names;      /* name, length, kind; name, length, kind; ... */
 	bool leaf_seen;
+	uint8_t near[NAMES_NEAR]; /* names lie here, until it is full */
 };
+
+static void chain_init(struct chain *c)
+{
+	c->table = NULL;
+	c->names = (struct buf){.data = c->near, .cap = sizeof(c->near)};
+	c->leaf_seen = false;
+}
+
+static void chain_free(struct chain *c)
+{
+	if (c->names.data != c->near)
+		buf_free(&c->names);
+}
+
+/* Room for @more bytes of names. 0 or -ENOMEM. */
+static int chain_grow(struct chain *c, size_t more)
+{
+	struct buf own = {0};
+
+	if (more <= c->names.cap - c->names.len)
+		return 0;
+	if (c->names.data != c->near)
+		return buf_reserve(&c->names, more);
+	if (buf_reserve(&own, c->names.len + more) < 0 ||
+	    buf_set(&own, buf_bytes(&c->names)) < 0)
+		return -ENOMEM;
+	c->names = own;
+	return 0;
+}
 
 static int chain_step(void *arg, const struct node_view *n)
 {
@@ -305,7 +338,7 @@ static int chain_step(void *arg, const struct node_view *n)
 	}
 	if (n->kind == NODE_ROOT)
 		return 0;
-	if (buf_reserve(&c->names, n->name.len + sizeof(tail)) < 0)
+	if (chain_grow(c, n->name.len + sizeof(tail)) < 0)
 		return -ENOMEM;
 	end = c->names.data + c->names.len;
 	memcpy(end, n->name.data, n->name.len);
@@ -334,10 +367,11 @@ static int begin_at_root(struct fs *fs, struct chain *c, struct place *out)
 
 int place_of(struct fs *fs, uint64_t node, struct place *out)
 {
-	struct chain c = {0};
+	struct chain c;
 	size_t end;
 	int r;
 
+	chain_init(&c);
 	*out = (struct place){.kind = NODE_ROOT};
 	r = nodes_walk(fs->nodes, node, chain_step, &c);
 	if (r == -ESTALE)
@@ -354,7 +388,7 @@ int place_of(struct fs *fs, uint64_t node, struct place *out)
 		r = place_descend(out, bytes_of(c.names.data + end, len), kind,
 				  true);
 	}
-	buf_free(&c.names);
+	chain_free(&c);
 	return r;
 }
 
@@ -467,8 +501,9 @@ bool place_same_row(const struct place *a, const struct place *b)
 
 void place_path(struct fs *fs, uint64_t node, const char *name, struct buf *out)
 {
-	struct chain c = {0};
+	struct chain c;
 
+	chain_init(&c);
 	nodes_walk(fs->nodes, node, chain_step, &c);
 	for (size_t end = c.names.len; end > 0;) {
 		size_t len = c.names.data[end - 2];
@@ -484,5 +519,5 @@ void place_path(struct fs *fs, uint64_t node, const char *name, struct buf *out)
 	if (!out->len)
 		buf_append(out, "/", 1);
 	fstable_unref(c.table);
-	buf_free(&c.names);
+	chain_free(&c);
 }
