@@ -343,6 +343,28 @@ m" ]
 	[ "$(ctl scan "$M" T | head -n 1)" = "$(head -n 1 "$T/cells")" ]
 }
 
+@test "a value of more than 16 MiB goes through a mount as a file only" {
+	not_over_hbase "its limits are its own"
+	local long=$T/long
+
+	a_row
+	printf 'family f\n\tmax_value 32MiB\n' >"$M/T/.schema"
+	head -c $(((16 << 20) + 1)) /dev/zero >"$long"
+	cp "$long" "$M/T/R/f:q"
+	run -3 "$CELLCTL" get "$M" T R f:q
+	[[ $output == *"a value of 16777217 bytes: at most 16777216 go through a mount at once; read it as a file"* ]]
+	run -3 "$CELLCTL" export "$M" T
+	head -c $((17 << 20)) /dev/zero >"$long"
+	run -3 "$CELLCTL" put "$M" T R f:p <"$long"
+	[[ $output == *"at most 17825792 go through a mount at once"* ]]
+	[ ! -e "$M/T/R/f:p" ]
+	# The session goes on, and so does a store that is not mounted.
+	"$CELLCTL" put "$M" T R f:p x
+	unmount_store
+	[ "$("$CELLCTL" get -v "$STORE" T R f:q | wc -c)" -eq 16777217 ]
+	mount_store
+}
+
 @test "two at once lose nothing of one another" {
 	ctl create "$M" T f
 	local i w pids=()
