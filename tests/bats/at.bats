@@ -65,6 +65,26 @@ plain() {
 	[ "$(ls "$M/T/.at/200")" = "" ]
 }
 
+@test "the past has the families that the table has now" {
+	not_over_hbase "a family that is made there again is another"
+	local past
+
+	mkdir -p "$M/T/R/f" "$M/T/R/g"
+	echo f > "$M/T/R/f:q"
+	echo g > "$M/T/R/g:q"
+	past=$M/T/.at/$(stat -c %.3Y "$M/T/R/g/q/latest" | tr -d .)
+	[ "$(cat "$past/R/f/q" "$past/R/g/q" | tr -d '\n')" = fg ]
+	echo 'drop family f' >> "$M/T/.schema"
+	[ "$(ls "$past/R")" = g ]
+	"$CELLCTL" alter "$M" T --add f
+	mkdir -p "$M/T/R/f"
+	echo new > "$M/T/R/f:q"
+	[ "$(ls "$past/R")" = g ]
+	[ "$(cut -f 2 "$past/.cells")" = g:q ]
+	run cat "$past/R/f/q"
+	[[ $output == *"No such file or directory" ]]
+}
+
 @test "@TIME and .at agree, in errors too" {
 	not_over_hbase "it shows the past only where nothing has gone"
 	mkdir -p "$M/T/R/f"
