@@ -492,7 +492,8 @@ static inline struct sstable *sole_file(const struct superversion *view,
  */
 static bool is_deep(const struct question *q, const struct lsm *db)
 {
-	return q->look->ts_min == q->look->ts_max - 1 &&
+	return alive_watches(&db->alive) &&
+	       q->look->ts_min == q->look->ts_max - 1 &&
 	       q->attrs->new_version_behavior && q->attrs == question_now(q) &&
 	       alive_may_know(&db->alive, question_tree(q), q->row);
 }

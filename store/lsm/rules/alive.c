@@ -177,8 +177,7 @@ static struct alive_place place_of(const struct alive_guide *g,
 
 bool alive_may_know(const struct alive *a, uint32_t tree, struct bytes row)
 {
-	return atomic_load(&a->nrows) &&
-	       atomic_load(&a->filter[slot_of(tree, row)]);
+	return alive_watches(a) && atomic_load(&a->filter[slot_of(tree, row)]);
 }
 
 static bool guide_knows(const struct visible_guide *base, struct bytes row)

@@ -97,7 +97,7 @@ static inline void alive_end(struct alive *a)
 	atomic_store_explicit(&a->committing, false, memory_order_release);
 }
 /* Is any row watched? To be called after alive_begin(). */
-static inline bool alive_watches(struct alive *a)
+static inline bool alive_watches(const struct alive *a)
 {
 	return atomic_load(&a->nrows);
 }
