@@ -94,23 +94,28 @@ static bool newest_is_another(const struct changer *w, struct bytes row,
 	       cell.ts != c->ts;
 }
 
-/* Has the column a version that is seen, other than the one deleted? */
-static bool has_another(const struct changer *w, struct bytes row,
-			const struct change *c)
+/*
+ * Has the column a version that is seen, other than the one deleted? 1, 0 or an error,
+ * with which it may have.
+ */
+static int has_another(const struct changer *w, struct bytes row,
+		       const struct change *c)
 {
 	struct scan *sc = NULL;
 	struct cell cell;
-	bool another = false;
+	int r;
 
 	if (newest_is_another(w, row, c))
-		return true;
-	if (cellfile_versions(fstable_table(w->table), row, c->family,
-			      c->qualifier, true, &sc) < 0)
-		return false;
-	while (!another && scan_next(sc, &cell) > 0)
-		another = cell.ts != c->ts;
+		return 1;
+	r = cellfile_versions(fstable_table(w->table), row, c->family,
+			      c->qualifier, true, &sc);
+	if (r < 0)
+		return r;
+	do
+		r = scan_next(sc, &cell);
+	while (r > 0 && cell.ts == c->ts);
 	scan_close(sc);
-	return another;
+	return r;
 }
 
 /* A name on the way down, of the node in a directory. */
@@ -172,13 +177,17 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 	turn = overlay_delete_begin(w->fs->overlay, m->row);
 	for (size_t i = 0; w->file && i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
+		bool one = c->op == CHANGE_DELETE;
+		int another = 0;
 
-		/* Another delete, which may take the rest, begins later. */
-		if (writes_value(c) || (turn && c->op == CHANGE_DELETE &&
-					has_another(w, m->row, c)))
+		if (writes_value(c))
 			continue;
-		w->kept |= c->op == CHANGE_DELETE &&
-			   (!turn || may_come_back(w, c));
+		/* Another delete, which may take the rest, begins later. */
+		if (one && turn)
+			another = has_another(w, m->row, c);
+		if (another > 0)
+			continue;
+		w->kept |= one && (!turn || another < 0 || may_come_back(w, c));
 		directories_keep(w, m->row, c, turn);
 	}
 	return turn;

@@ -170,7 +170,8 @@ static int add(const struct changer *w, struct bytes row,
 			 &chain);
 
 	/* What is beneath one that finds no room has no path to be settled by. */
-	for (size_t i = 0; i < chain.count && r != -ESTALE && r != -ENOSPC; i++) {
+	for (size_t i = 0; i < chain.count && r != -ESTALE && r != -ENOSPC;
+	     i++) {
 		struct link *l = &chain.links[i];
 
 		/* After rm F:Q family and column go with the row's rmdir. */

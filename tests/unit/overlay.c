@@ -169,6 +169,26 @@ static void beyond_half_of_the_room_a_listing_keeps_no_entry(void **state)
 	end(&f);
 }
 
+/* What it has added may be what the store has by now. */
+static void a_delete_is_told_of_a_put_meanwhile(void **state)
+{
+	struct bytes row = bytes_str("r");
+	struct fixture f;
+
+	begin(&f);
+	overlay_missed(f.ov, row);
+	overlay_delete_begin(f.ov, row);
+	assert_false(overlay_delete_end(f.ov, row));
+	overlay_delete_begin(f.ov, row);
+	overlay_missed(f.ov, row);
+	overlay_delete_begin(f.ov, row);
+	assert_true(overlay_delete_end(f.ov, row));
+	assert_true(overlay_delete_end(f.ov, row));
+	overlay_delete_begin(f.ov, row);
+	assert_false(overlay_delete_end(f.ov, row));
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +197,7 @@ int main(void)
 		cmocka_unit_test(a_rename_takes_no_room),
 		cmocka_unit_test(
 			beyond_half_of_the_room_a_listing_keeps_no_entry),
+		cmocka_unit_test(a_delete_is_told_of_a_put_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
