@@ -53,9 +53,9 @@ static int check_by(const struct text_edit *e, const struct schema *now,
 	bool owner = place_is_owner(e->fs, &own, e->by);
 
 	if (!all && (to->uid != now->uid || to->gid != now->gid))
-		return why(-EPERM, "a schema that says another uid or gid is "
-				   "root's to write, or of who mounted the "
-				   "store");
+		return why(-EPERM, "only root and the user who mounted the "
+				   "store change uid and gid: leave out these "
+				   "lines");
 	if (!owner && to->mode != now->mode)
 		return why(-EPERM, "only the table's owner changes its mode");
 	if (!owner && place_is_sticky(e->fs, &own))

@@ -40,10 +40,11 @@ int writer_may_read(struct fs *fs, fuse_req_t req, uint64_t node)
 	member = in_group(req, st.st_gid);
 	if (st.st_mode & (member > 0 ? S_IRGRP : S_IROTH))
 		return 0;
-	return why(-EACCES,
-		   "you may not read this file of another user%s, so you "
-		   "cannot make a cell of it, which all who read the table read",
-		   member < 0 ? " (your groups cannot be asked for)" : "");
+	return why(
+		-EACCES,
+		"you may not read this file of another user%s, so you "
+		"cannot make a cell of it, which all who read the table read",
+		member < 0 ? " (your groups cannot be asked for)" : "");
 }
 
 static int scratch_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,

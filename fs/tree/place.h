@@ -161,8 +161,8 @@ int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
 /* Gives it the owner, group and mode that the options say, of whatever it is. */
 void place_stat_force(const struct fs *fs, struct stat *st);
 /*
- * For what the kernel cannot judge, since it is a write as any other: is the table
- * @who's as the mount shows it? All is root's, and of who mounted the store.
+ * For what the kernel cannot judge, since it is a write as any other: does @who own the
+ * table, by the owner that the mount shows? Root and the user who mounted the store do.
  */
 bool place_is_owner(const struct fs *fs, const struct fstable_owner *own,
 		    uid_t who);

@@ -38,3 +38,18 @@ cases() {
 @test "mode and owner let in who POSIX says" {
 	cases users
 }
+
+@test "who made a scratch file publishes it, whatever owner the mount shows" {
+	[ "$(id -u)" -eq 0 ] || skip "to be another user takes root"
+	remount_store -o allow_other,uid=12345
+	mkdir -p "$M/T/R"
+	chmod 0777 "$M/T"
+	(
+		cd "$M/T/R"
+		setpriv --reuid=65534 --regid=65534 --clear-groups sh -euc '
+			umask 077
+			echo hello >a.tmp
+			mv a.tmp f:q'
+	)
+	[ "$(cat "$M/T/R/f:q")" = hello ]
+}

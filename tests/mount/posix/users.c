@@ -185,6 +185,14 @@ static bool takes_what_its_group_reads(void)
 	return !rename("R/a.tmp", "R/f:a");
 }
 
+/* What comes back as it was is not read by who moves it. */
+static bool moves_and_moves_back(void)
+{
+	return !rename("R/f/q/7", "R/f/q/7~") &&
+	       refused(rename("R/f/q/7~", "R/f/q/8"), EACCES) &&
+	       !rename("R/f/q/7~", "R/f/q/7");
+}
+
 /* Who may rename a file need not be who may read it; of a cell all are. */
 static void by_file(void)
 {
@@ -207,6 +215,10 @@ static void by_file(void)
 	WORKS(rename(".stage/S", "S"));
 	WANT(holds("S/f:q", "another"));
 	clear("S");
+	put("R/f/q/7", "seven");
+	WORKS(chmod(".", 0773));
+	WANT(as(STRANGER, 99, moves_and_moves_back));
+	WANT(holds("R/f/q/7", "seven"));
 	drop_table();
 }
 
