@@ -525,6 +525,32 @@ static void a_guide_is_asked_at_once_for_a_single_version(void **state)
 	assert_int_equal(calls, 1);
 }
 
+/* Files without a version that is asked for are left out: the guide knows of theirs. */
+static void a_guide_is_asked_for_no_version_below_the_range(void **state)
+{
+	static struct array_cell cells[] = {{"r", "q", 7, PUT, 7},
+					    {"r", "q", 1, PUT, 1}};
+	unsigned calls = 0, left = UINT32_MAX;
+	struct teller t = {.base = {.patience = DEEP,
+				    .knows = tell_known,
+				    .versions = tell_versions,
+				    .hidden = tell_no_hidden,
+				    .found_hidden = forget_hidden},
+			   .known = true,
+			   .calls = &calls,
+			   .left = &left};
+	struct family_attrs a = attrs(1000);
+	struct visible_spec s = all_of(&a);
+
+	for (int ts = 1; ts <= 7; ts++)
+		t.alive[ts] = ts != 6;
+	s.guide = &t.base;
+	s.ts_min = 6;
+	s.ts_max = 7;
+	assert_string_equal(seen_of(&s, cells, 2), "");
+	assert_int_equal(calls, 1);
+}
+
 /* What is beyond the range of 64 bits has not expired. */
 static void no_difference_of_times_is_too_large(void **state)
 {
@@ -958,6 +984,8 @@ int main(void)
 		cmocka_unit_test(a_guide_is_asked_until_all_are_shown),
 		cmocka_unit_test(a_guide_that_may_know_is_asked_after_a_few),
 		cmocka_unit_test(a_guide_is_asked_at_once_for_a_single_version),
+		cmocka_unit_test(
+			a_guide_is_asked_for_no_version_below_the_range),
 		cmocka_unit_test(no_difference_of_times_is_too_large),
 		cmocka_unit_test(
 			a_column_is_sought_from_a_marker_that_was_shown),
