@@ -2,7 +2,7 @@
 # fuzz.sh [MINUTES [TARGET...]]: each fuzz target, or those named, under libFuzzer,
 # for the minutes given (10), half of them with inputs of at most 128 bytes, of which
 # a decoder takes some five times as many. What it finds is kept in build-fuzz/found:
-# run build-fuzz/NAME on it to see it again. The last line says how many inputs it were.
+# run build-fuzz/NAME on it to see it again. The last line says how many inputs there were.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 minutes=${1:-10}
@@ -47,10 +47,10 @@ meson introspect build-asan --targets | jq -r '.[] |
 rm -f "$out/all.a"
 ar rcs "$out/all.a" "$out"/objects/*.o
 
-# fuzz NAME SECONDS LONGEST: adds to $inputs
+# fuzz NAME SECONDS [OPTION]: adds to $inputs
 inputs=0
 fuzz() {
-	local words=() log=$out/$1.log
+	local words=("${@:3}") log=$out/$1.log
 
 	[ ! -f "tests/fuzz/$1.dict" ] || words=("-dict=tests/fuzz/$1.dict")
 	# An input of theirs runs so much code that counting how often each part is
@@ -58,7 +58,7 @@ fuzz() {
 	case $1 in
 	served | requests) words+=(-entropic=0) ;;
 	esac
-	"$out/$1" -max_total_time="$2" -max_len="$3" -timeout=20 \
+	"$out/$1" -max_total_time="$2" -timeout=20 \
 		-rss_limit_mb=1024 -print_final_stats=1 \
 		-artifact_prefix="$out/found/$1-" "${words[@]}" \
 		"$out/corpus/$1" "tests/fuzz/corpus/$1" 2>&1 | tee "$log"
@@ -72,7 +72,8 @@ for name in "${targets[@]}"; do
 	clang-14 $CFLAGS -Wl,--gc-sections -fsanitize=fuzzer,$sanitize \
 		-o "$out/$name" "tests/fuzz/$name.c" "$out/all.a" "${libs[@]}"
 	mkdir -p "$out/corpus/$name"
-	fuzz "$name" $((30 * minutes)) 128
-	fuzz "$name" $((30 * minutes)) 16384
+	fuzz "$name" $((30 * minutes)) -max_len=128
+	# As long as the longest that there is.
+	fuzz "$name" $((30 * minutes))
 done
 echo "$inputs inputs, none of them harmful"
