@@ -93,7 +93,7 @@ static int show_float(const struct typed *t, struct bytes value,
 
 static int read_float(const struct typed *t, const char *text, struct buf *out)
 {
-	bool is_half = t->size == sizeof(float);
+	bool is_float = t->size == sizeof(float);
 	double d = 0;
 	float f = 0;
 	uint64_t bits;
@@ -101,7 +101,7 @@ static int read_float(const struct typed *t, const char *text, struct buf *out)
 	char *end;
 
 	errno = 0;
-	if (is_half)
+	if (is_float)
 		f = strtof(text, &end);
 	else
 		d = strtod(text, &end);
@@ -112,7 +112,7 @@ static int read_float(const struct typed *t, const char *text, struct buf *out)
 		return -EINVAL;
 	memcpy(&bits, &d, sizeof(d));
 	memcpy(&half, &f, sizeof(f));
-	return store_bytes(t, is_half ? half : bits, out);
+	return store_bytes(t, is_float ? half : bits, out);
 }
 
 static int show_bool(const struct typed *t, struct bytes value, struct buf *out)
