@@ -176,6 +176,11 @@ static void drop(struct node *n)
 	node_ages_free(n->ages);
 }
 
+uint64_t nodes_secret(const struct nodes *ns)
+{
+	return ns->table.secret;
+}
+
 void nodes_free(struct nodes *ns)
 {
 	if (!ns)

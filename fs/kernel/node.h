@@ -77,6 +77,8 @@ struct node_view {
 
 int nodes_new(struct nodes **out);
 void nodes_free(struct nodes *ns); /* @ns may be NULL */
+/* A seed for hashes of names that users choose, another one in each mount. */
+uint64_t nodes_secret(const struct nodes *ns);
 
 /*
  * The child @name of @parent, made if there is none, with nlookup + 1. A node

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include <xxhash.h>
 
@@ -132,9 +133,11 @@ void node_table_remove(struct node_table *t, uint32_t index)
 	}
 }
 
-static uint32_t hash_of(uint32_t parent, struct bytes name)
+static uint32_t hash_of(const struct node_table *t, uint32_t parent,
+			struct bytes name)
 {
-	return (uint32_t)XXH3_64bits_withSeed(name.data, name.len, parent);
+	return (uint32_t)XXH3_64bits_withSeed(name.data, name.len,
+					      t->secret + parent);
 }
 
 static void chain(struct node_table *t, struct node *n, uint32_t index)
@@ -149,7 +152,7 @@ void node_table_link(struct node_table *t, uint32_t index)
 {
 	struct node *n = node_table_at(t, index);
 
-	n->hash = hash_of(n->parent, node_name(n));
+	n->hash = hash_of(t, n->parent, node_name(n));
 	chain(t, n, index);
 }
 
@@ -170,7 +173,7 @@ void node_table_unlink(struct node_table *t, uint32_t index)
 struct node *node_table_find(const struct node_table *t, uint32_t parent,
 			     struct bytes name, uint32_t *index)
 {
-	uint32_t hash = hash_of(parent, name);
+	uint32_t hash = hash_of(t, parent, name);
 	uint32_t i = t->heads[hash & t->heads_mask];
 
 	for (; i; i = node_table_at(t, i)->next) {
@@ -230,6 +233,9 @@ int node_table_init(struct node_table *t)
 	if (!t->heads)
 		return -ENOMEM;
 	t->heads_mask = HEADS_MIN - 1;
+	/* Without random bytes it is where the heap happens to be. */
+	if (getrandom(&t->secret, sizeof(t->secret), GRND_NONBLOCK) < 0)
+		t->secret = (uintptr_t)t->heads;
 	return 0;
 }
 

@@ -61,6 +61,8 @@ struct node_table {
 	uint32_t lowest; /* no chunk below has space */
 	uint32_t *heads; /* hash table: index of the first node, 0 = none */
 	uint32_t heads_mask;
+	/* Of the hash, so that nobody can choose names that share a chain. */
+	uint64_t secret;
 	uint64_t live;
 	bool many; /* nodes were so many that what they leave is trimmed */
 	uint32_t generation; /* of the next node */

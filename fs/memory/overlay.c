@@ -92,9 +92,11 @@ static struct sorted *tree_of(struct overlay *ov, uint64_t dir)
 	return &ov->trees[XXH3_64bits(&dir, sizeof(dir)) % TREES];
 }
 
-static uint64_t hash_of(uint64_t parent, struct bytes name)
+static uint64_t hash_of(const struct overlay *ov, uint64_t parent,
+			struct bytes name)
 {
-	return XXH3_64bits_withSeed(name.data, name.len, parent);
+	return XXH3_64bits_withSeed(name.data, name.len,
+				    nodes_secret(ov->nodes) + parent);
 }
 
 static struct entry **head_of(struct overlay *ov, uint64_t hash)
@@ -170,8 +172,9 @@ static int entry_keys(struct entry *en, struct bytes key, bool is_piece,
 	return err;
 }
 
-static int entry_new(uint64_t parent, struct bytes key,
-		     const struct overlay_entry *e, struct entry **out)
+static int entry_new(const struct overlay *ov, uint64_t parent,
+		     struct bytes key, const struct overlay_entry *e,
+		     struct entry **out)
 {
 	bool is_piece =
 		e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE;
@@ -185,7 +188,7 @@ static int entry_new(uint64_t parent, struct bytes key,
 	if (!en)
 		return -ENOMEM;
 	*en = (struct entry){
-		.hash = hash_of(parent, name),
+		.hash = hash_of(ov, parent, name),
 		.parent = parent,
 		.node = e->node,
 		.ino = e->ino,
@@ -291,7 +294,7 @@ static void entry_show(const struct entry *en, struct overlay_entry *out)
 static struct entry *find(struct overlay *ov, uint64_t parent,
 			  struct bytes name)
 {
-	uint64_t hash = hash_of(parent, name);
+	uint64_t hash = hash_of(ov, parent, name);
 	struct entry *en = *head_of(ov, hash);
 
 	while (en && (en->hash != hash || en->parent != parent ||
@@ -424,7 +427,7 @@ static int add(struct overlay *ov, uint64_t parent, struct bytes key,
 	       const struct overlay_entry *e, bool replace)
 {
 	struct entry *en = NULL;
-	int err = entry_new(parent, key, e, &en);
+	int err = entry_new(ov, parent, key, e, &en);
 
 	if (err)
 		return err;
@@ -474,7 +477,7 @@ int overlay_rename(struct overlay *ov, uint64_t parent, struct bytes name,
 {
 	struct bytes to_name = bytes_str(to->name);
 	struct entry *en = NULL, *old, *replaced;
-	int r = entry_new(to_parent, key, to, &en);
+	int r = entry_new(ov, to_parent, key, to, &en);
 
 	if (r)
 		return r;

@@ -548,6 +548,32 @@ static void the_heap_goes_back_when_many_columns_are_forgotten(void **state)
 	nodes_free(ns);
 }
 
+static void drop_nothing(struct node *n)
+{
+}
+
+/* The hash of one name of the root in a new table. */
+static uint32_t hash_in_a_new_table(void)
+{
+	struct node_table t;
+	struct node *n;
+	uint32_t index, hash;
+
+	assert_int_equal(node_table_init(&t), 0);
+	n = node_table_add(&t, &index);
+	assert_non_null(n);
+	n->parent = ROOT;
+	node_table_link(&t, index);
+	hash = n->hash;
+	node_table_free(&t, drop_nothing);
+	return hash;
+}
+
+static void no_name_has_a_hash_that_is_known_before(void **state)
+{
+	assert_int_not_equal(hash_in_a_new_table(), hash_in_a_new_table());
+}
+
 /* Calls that find the heap worth trimming. */
 static int trims(struct node_table *t, uint64_t live)
 {
@@ -763,6 +789,7 @@ int main(void)
 		cmocka_unit_test(memory_goes_back_after_a_large_walk),
 		cmocka_unit_test(
 			the_heap_goes_back_when_many_columns_are_forgotten),
+		cmocka_unit_test(no_name_has_a_hash_that_is_known_before),
 		cmocka_unit_test(
 			the_heap_is_trimmed_down_to_the_last_of_many_nodes),
 		cmocka_unit_test(
