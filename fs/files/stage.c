@@ -100,7 +100,7 @@ static int add_item(struct stage *s, uint64_t parent, const struct place *dir,
 					  e->name);
 	if (e->kind == NODE_SCRATCH_DIR)
 		return place_is_dir(&it->place) && !it->place.view
-			       ? 0
+			       ? writer_may_read(s->fs, s->req, e->node)
 			       : refuse(&it->place, "directory of data");
 	if (!place_is(&it->place, KIND_CELL))
 		return refuse(&it->place, "version, latest or F:Q");
@@ -138,8 +138,10 @@ static int add_entries(struct stage *s, uint64_t parent,
 static int gather(struct stage *s, const struct place *from,
 		  const struct place *to)
 {
-	int r = add_entries(s, from->node, to);
+	int r = writer_may_read(s->fs, s->req, from->node);
 
+	if (!r)
+		r = add_entries(s, from->node, to);
 	for (size_t i = 0; !r && i < s->count; i++) {
 		struct place dir;
 

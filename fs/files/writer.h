@@ -69,9 +69,9 @@ int writer_truncate_path(struct fs *fs, fuse_req_t req, const struct place *p,
  */
 int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st);
 /*
- * Who may rename a scratch file need not be who may read it, and what it becomes
- * is for all who may read the table: 0, or -EACCES if its mode does not let who
- * asks read it.
+ * Who may rename a scratch file, or a directory of such, need not be who may read it,
+ * and what it becomes is for all who may read the table: 0, or -EACCES if its mode does
+ * not let who asks read it, or search it.
  */
 int writer_may_read(struct fs *fs, fuse_req_t req, uint64_t node);
 /* Of a file that was created and is not published. */

@@ -30,6 +30,7 @@ int writer_may_read(struct fs *fs, fuse_req_t req, uint64_t node)
 	uid_t who = fuse_req_ctx(req)->uid;
 	struct scratch_attr a;
 	struct stat st = {0};
+	mode_t others = S_IROTH;
 	int member;
 
 	/* Who made it is the owner, also where the mount shows another one. */
@@ -37,14 +38,17 @@ int writer_may_read(struct fs *fs, fuse_req_t req, uint64_t node)
 	    who == a.uid || !writer_stat_scratch(fs, node, &st) ||
 	    who == st.st_uid)
 		return 0;
+	if (S_ISDIR(st.st_mode))
+		others |= S_IXOTH;
 	member = in_group(req, st.st_gid);
-	if (st.st_mode & (member > 0 ? S_IRGRP : S_IROTH))
+	others = member > 0 ? others << 3 : others;
+	if ((st.st_mode & others) == others)
 		return 0;
-	return why(
-		-EACCES,
-		"you may not read this file of another user%s, so you "
-		"cannot make a cell of it, which all who read the table read",
-		member < 0 ? " (your groups cannot be asked for)" : "");
+	return why(-EACCES,
+		   "you may not read this %s of another user%s, so you "
+		   "cannot make cells of it, which all who read the table read",
+		   S_ISDIR(st.st_mode) ? "directory" : "file",
+		   member < 0 ? " (your groups cannot be asked for)" : "");
 }
 
 static int scratch_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,

@@ -177,7 +177,8 @@ static bool takes_no_other_s_file(void)
 	       refused(rename("R/a.tmp", "R/f:a"), EACCES) &&
 	       refused(rename("R/a.tmp", "R/f/q/7"), EACCES) &&
 	       refused(rename("R/a.tmp", ".schema"), EACCES) &&
-	       refused(rename(".stage/S", "S"), EACCES);
+	       refused(rename(".stage/S", "S"), EACCES) &&
+	       refused(rename(".stage/D", "D"), EACCES);
 }
 
 static bool takes_what_its_group_reads(void)
@@ -206,6 +207,12 @@ static void by_file(void)
 	WORKS(chmod(".stage/S", 0777));
 	put(".stage/S/f:q", "another");
 	WORKS(chmod(".stage/S/f:q", 0600));
+	WORKS(mkdir(".stage/D", 0777));
+	WORKS(chmod(".stage/D", 0777));
+	WORKS(mkdir(".stage/D/f", 0777));
+	WORKS(mkdir(".stage/D/f/q", 0777));
+	put(".stage/D/f/q/7", "beneath");
+	WORKS(chmod(".stage/D/f", 0700));
 	WANT(as(STRANGER, 99, takes_no_other_s_file));
 	WANT(as(MEMBER, GROUP, takes_no_other_s_file));
 	WORKS(chmod("R/a.tmp", 0640));
@@ -215,6 +222,9 @@ static void by_file(void)
 	WORKS(rename(".stage/S", "S"));
 	WANT(holds("S/f:q", "another"));
 	clear("S");
+	WORKS(rename(".stage/D", "D"));
+	WANT(holds("D/f:q", "beneath"));
+	clear("D");
 	put("R/f/q/7", "seven");
 	WORKS(chmod(".", 0773));
 	WANT(as(STRANGER, 99, moves_and_moves_back));
