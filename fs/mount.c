@@ -501,6 +501,9 @@ static int check(const struct options *o)
 
 	if (r == 0)
 		r = directory ? check_directory(o) : store_check_name(o->store);
+	/* The sandbox looks at no directory above the store. */
+	if (r == 0 && directory && !o->read_only)
+		r = store_check_new(o->store);
 	if (r == 0)
 		r = mountpoint_prepare(o->mountpoint);
 	if (r == 0 && directory)

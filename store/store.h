@@ -144,8 +144,15 @@ int store_check_name(const char *path);
  * May something that is no part of a store be made at @path, in which nothing needs to
  * be yet: a new store, a backup, a mountpoint? 0, or -EINVAL in words: the directory is
  * that of a store or of a backup, or is in one, and whoever removes that removes both.
+ * A directory counts that is the caller's own (root: anybody's) and in which nobody else
+ * may write, since there anybody could put what looks like a store.
  */
 int store_check_place(const char *path);
+/*
+ * The same for a store that store_open() would make at @path. 0 where something is
+ * there: then store_open() says whether it is one.
+ */
+int store_check_new(const char *path);
 /* 0: all acknowledged changes are on disk. Frees @s even on failure. */
 int store_close(struct store *s);
 

@@ -9,18 +9,12 @@
 #include "store/hbase/backend/hbase.h"
 #include "store/lsm/admin/engine.h"
 
-/* Of a directory in which something is, the engine says what is wrong. */
-static int check_new_store(const char *path)
-{
-	return lsm_would_be_new(path) ? store_check_place(path) : 0;
-}
-
 static int open_directory(const char *path, const struct store_options *o,
 			  struct store **out)
 {
 	/* The paths of another @os lead to no directories of this one. */
 	bool makes = o->create && !o->read_only && !o->os;
-	int r = makes ? check_new_store(path) : 0;
+	int r = makes ? store_check_new(path) : 0;
 
 	return r < 0 ? r : lsm_open(path, o, out);
 }
@@ -104,6 +98,6 @@ int store_repair(const char *path, const char *dest, struct os *os,
 	if (hbase_is_named(path) || hbase_is_named(dest))
 		return why(-EOPNOTSUPP, "HBase repairs its files itself: hbase "
 					"hbck2");
-	r = os ? 0 : check_new_store(dest);
+	r = os ? 0 : store_check_new(dest);
 	return r < 0 ? r : lsm_repair(path, dest, os, tell, arg);
 }

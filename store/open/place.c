@@ -86,3 +86,9 @@ int store_check_place(const char *path)
 			   path, at);
 	}
 }
+
+int store_check_new(const char *path)
+{
+	why_clear();
+	return lsm_would_be_new(path) ? store_check_place(path) : 0;
+}

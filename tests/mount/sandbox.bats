@@ -103,3 +103,10 @@ print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
 	unmount_store
 	run ! grep -E ' (EPERM|EACCES) ' "$T/trace"
 }
+
+@test "no store is made in another, where the sandbox looks at none above" {
+	mkdir "$T/m"
+	run -1 "$CELLFS" "$STORE/new" "$T/m" -o sandbox=required
+	[[ $output == *"is in $STORE, which is a store"* ]]
+	[ ! -e "$STORE/new" ]
+}

@@ -180,18 +180,12 @@ static int look_at(const char *path, bool own, struct directory_look *l)
 	return r;
 }
 
-/* Of any format, and also if its catalog is lost. */
-static bool is_a_store(const struct directory_look *l)
-{
-	return l->catalog || l->catalog_old || l->current || l->ours[0];
-}
-
 bool lsm_is_at(const char *path)
 {
 	struct directory_look l;
 
 	(void)!look_at(path, true, &l);
-	return is_a_store(&l);
+	return l.catalog || l.catalog_old;
 }
 
 bool lsm_would_be_new(const char *path)
@@ -199,7 +193,7 @@ bool lsm_would_be_new(const char *path)
 	struct directory_look l;
 	int r = look_at(path, false, &l);
 
-	return r == -ENOENT || (r == 0 && !is_a_store(&l) && !l.foreign[0]);
+	return r == -ENOENT || (r == 0 && !l.ours[0] && !l.foreign[0]);
 }
 
 int lsm_check(const char *path, struct os *os,

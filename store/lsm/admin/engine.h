@@ -23,8 +23,8 @@ int lsm_check(const char *path, struct os *os,
 	      bool (*went)(void *arg, uint64_t bytes),
 	      void (*say)(void *arg, const char *sentence), void *arg);
 /*
- * Are files of a store in the directory, or of a backup of one? Not in one that is another
- * user's or where others may write, whatever they have put there.
+ * Is a store in the directory, or a copy of one? Not in one that is another user's (to
+ * root: anybody's) or where others may write, whatever they have put there.
  */
 bool lsm_is_at(const char *path);
 /* Is nothing there, or an empty directory, in which lsm_open() would make a store? */
