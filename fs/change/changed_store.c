@@ -130,8 +130,10 @@ static void altered(struct fs *fs, const struct served_act *act)
 		return;
 	changed_schema(fs, w.table, w.node, act->alter);
 	/* A snapshot was restored. */
-	if (act->deletes && !act->alter)
+	if (act->deletes && !act->alter) {
 		moved_forget_table(fs, w.table);
+		fstable_ask_again(w.table);
+	}
 	fstable_unref(w.table);
 	if (act->deletes && table_name(act->table, name) == 0)
 		tell_emptied(fs, bytes_str(name));

@@ -226,6 +226,13 @@ static int ask_cell_ttl(struct fstable *ft)
 	return 0;
 }
 
+void fstable_ask_again(struct fstable *ft)
+{
+	pthread_mutex_lock(&ft->lock);
+	ft->asked = false;
+	pthread_mutex_unlock(&ft->lock);
+}
+
 int fstable_expires(struct fstable *ft)
 {
 	int r = lock_fresh(ft);

@@ -85,6 +85,8 @@ enum {
 int fstable_expires(struct fstable *ft);
 /* Notes that a cell with its own ttl will be written. */
 void fstable_has_cell_ttl(struct fstable *ft);
+/* The table has other cells now, of which some may have their own ttl. */
+void fstable_ask_again(struct fstable *ft);
 /* A copy of the schema; free with schema_free(). -ENOENT, -ENOMEM. */
 int fstable_schema(struct fstable *ft, struct schema *out);
 /* When a change of the schema was last seen; 0 = not since the mount. */
