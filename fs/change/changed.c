@@ -149,8 +149,8 @@ static bool go(const struct changer *w, struct spot *s, struct bytes key,
 
 /*
  * May the delete of a column's last version bring an older one back? Not one that
- * was pushed out where that is for good, nor one that was hidden by a marker. Another client of a shared
- * store may have put one meanwhile.
+ * was pushed out where that is for good, nor one that was hidden by a marker. Another
+ * client of a shared store may have put one meanwhile.
  */
 static bool may_come_back(const struct changer *w, const struct change *c)
 {
@@ -489,9 +489,9 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 
 /*
  * May the overlay have directories of the column of the i-th change that the store has
- * by now? A delete of a whole column leaves no cell there. That of a version leaves none,
- * or another one, and then has kept no directory, unless @kept or @missed: see
- * overlay_delete_end().
+ * by now? Not behind a delete of the whole column, which leaves no cell there. Behind that
+ * of a version only if it has kept directories that it cannot be sure of (w->kept), or if
+ * it @missed something: see overlay_delete_end().
  */
 static bool may_settle(const struct changer *w, const struct mutation *m,
 		       size_t i, bool missed)

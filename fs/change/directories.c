@@ -168,10 +168,10 @@ static int add(const struct changer *w, struct bytes row,
 	struct chain chain;
 	int r = chain_of(w, row, c, !all || !is_backup(c->qualifier), last,
 			 &chain);
+	bool stop = r == -ESTALE;
 
-	/* What is beneath one that finds no room has no path to be settled by. */
-	for (size_t i = 0; i < chain.count && r != -ESTALE && r != -ENOSPC;
-	     i++) {
+	/* What is beneath one that is not added has no path to be settled by. */
+	for (size_t i = 0; i < chain.count && !stop; i++) {
 		struct link *l = &chain.links[i];
 
 		/* After rm F:Q family and column go with the row's rmdir. */
@@ -179,6 +179,7 @@ static int add(const struct changer *w, struct bytes row,
 			       l->e.kind != NODE_ROW_PIECE;
 		l->e.added_by = turn;
 		r = overlay_add(w->fs->overlay, l->parent, l->key, &l->e);
+		stop = r < 0 && r != -EEXIST;
 	}
 	chain_release(w->fs, &chain);
 	return r;
