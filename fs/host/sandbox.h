@@ -9,8 +9,8 @@
  *	leaves no core, and nobody reads its memory (not dumpable)
  *	opens files beneath the store and a few of the system's, or where the store
  *		is a cluster reads what its user may and writes none (Landlock)
- *	asks the kernel for what a mount needs: no programs, no processes, no
- *		other sockets (seccomp)
+ *	asks the kernel for what a mount needs: no programs, no processes, and no
+ *		sockets but for a cluster or for syslog (seccomp)
  *
  * What a kernel lacks is left out, unless it is required. In a build with a
  * sanitizer, which needs more than that, the last three are.

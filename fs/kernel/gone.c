@@ -41,7 +41,7 @@ static void set_step(struct gone *g, pid_t who, uint64_t ino, enum step step)
 	atomic_store(slot(g, who), record(who, ino, step));
 }
 
-/* One word, so that who reads it while it is written has one of the two. */
+/* In one word: no reader has the file of one sight and the time of another. */
 static uint64_t sight(uint64_t node, uint64_t last)
 {
 	return XXH3_64bits_withSeed(&node, sizeof(node), last) | 1;

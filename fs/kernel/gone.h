@@ -65,7 +65,8 @@ struct gone {
 
 /*
  * A look-up found the file @node; changes_last() of its row was @last before it began.
- * While that is the same, the file is still there (changes.h).
+ * While that is the same, the file is still there (changes.h), if the store is no other
+ * client's too and nothing in the table expires: of others nothing is to be said.
  */
 void gone_saw(struct gone *g, uint64_t node, uint64_t last);
 bool gone_stays(struct gone *g, uint64_t node, uint64_t last);

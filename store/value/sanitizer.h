@@ -24,6 +24,10 @@
 #endif
 
 /* gcc has none. */
-#define SANITIZED_MEMORY SANITIZER_FEATURE(memory_sanitizer)
+#if SANITIZER_FEATURE(memory_sanitizer)
+#define SANITIZED_MEMORY 1
+#else
+#define SANITIZED_MEMORY 0
+#endif
 
 #endif

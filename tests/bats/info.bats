@@ -53,7 +53,7 @@ figure() {
 	echo T > "$M/.cellfs/compact"
 	[ "$(figure rows) $(figure cells)" = "~3000 ~3002" ]
 	[ "$(figure files)" -eq 1 ]
-	# That a delete took all up to a time bounds no times.
+	# The marker of a delete of a column counts for none of the times.
 	[ "$(figure oldest)" = "~2" ]
 	rm "$M/T/r00002/f:q"
 	echo T > "$M/.cellfs/flush"

@@ -52,7 +52,7 @@ inputs=0
 fuzz() {
 	local words=("${@:3}") log=$out/$1.log
 
-	[ ! -f "tests/fuzz/$1.dict" ] || words=("-dict=tests/fuzz/$1.dict")
+	[ ! -f "tests/fuzz/$1.dict" ] || words+=("-dict=tests/fuzz/$1.dict")
 	# An input of theirs runs so much code that counting how often each part is
 	# seen, for -entropic, takes more time than the input.
 	case $1 in
@@ -73,7 +73,7 @@ for name in "${targets[@]}"; do
 		-o "$out/$name" "tests/fuzz/$name.c" "$out/all.a" "${libs[@]}"
 	mkdir -p "$out/corpus/$name"
 	fuzz "$name" $((30 * minutes)) -max_len=128
-	# As long as the longest that there is.
+	# Without a bound they are as long as the longest seed, or 4 KiB.
 	fuzz "$name" $((30 * minutes))
 done
 echo "$inputs inputs, none of them harmful"

@@ -96,7 +96,10 @@ static inline void alive_end(struct alive *a)
 {
 	atomic_store_explicit(&a->committing, false, memory_order_release);
 }
-/* Is any row watched? To be called after alive_begin(). */
+/*
+ * Is any row watched? A writer calls it after alive_begin(); to a reader it is what held
+ * a moment ago.
+ */
 static inline bool alive_watches(const struct alive *a)
 {
 	return atomic_load(&a->nrows);
