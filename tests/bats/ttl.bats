@@ -210,21 +210,3 @@ gone() {
 	gone "$M/T/S/f/q" "$M/T/S/f" "$M/T/S"
 	[ "$(ls "$M/T")" = R ]
 }
-
-@test "a snapshot that is restored brings cells with a ttl of their own" {
-	mkdir "$M/T"
-	DUE=$(($(now_ms) + 8000))
-	printf 'r\tf:q\t%s\tbrief\tput\t8000\n' "$((DUE - 8000))" > "$M/T/.cells"
-	"$CELLCTL" snapshot -t T "$M" take s
-	rm "$M/T/r/f:q"
-	rmdir "$M/T/r"
-	echo T > "$M/.cellfs/flush"
-	echo T > "$M/.cellfs/compact"
-	remount_store
-	ls -lR "$M/T" > /dev/null
-	"$CELLCTL" snapshot -t T "$M" restore s
-	alive cat "$M/T/r/f:q"
-	alive ls -l "$M/T/r/f/q"
-	after "$DUE"
-	gone "$M/T/r/f:q" "$M/T/r/f/q/$((DUE - 8000))" "$M/T/r"
-}

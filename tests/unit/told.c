@@ -1,5 +1,6 @@
 /* What the kernel is told when programs change tables and snapshots. */
 #include "tests/unit/kernel.h"
+#include "tests/unit/temp_store.h"
 
 #include "fs/change/changed.h"
 #include "fs/memory/write_state.h"
@@ -198,11 +199,10 @@ static void of_another_table_of_that_name_nothing_is_told(void **state)
 }
 
 /* T is the root, and has a cell in its row P, which the kernel knows. */
-static uint64_t begin_in_table(struct world *w)
+static uint64_t root_is_table(struct world *w)
 {
 	uint64_t row;
 
-	world_begin(w);
 	assert_int_equal(store_table_create(w->store, str("T"), NULL), 0);
 	why_clear();
 	assert_int_equal(root_open(w->fs, "T"), 0);
@@ -213,6 +213,12 @@ static uint64_t begin_in_table(struct world *w)
 	world_hears(w);
 	notices(w);
 	return row;
+}
+
+static uint64_t begin_in_table(struct world *w)
+{
+	world_begin(w);
+	return root_is_table(w);
 }
 
 static void a_table_that_is_the_root_is_told_of_without_its_name(void **state)
@@ -234,6 +240,40 @@ static void a_table_that_is_the_root_is_told_of_without_its_name(void **state)
 	assert_hears(after_of(&w, SERVED_SNAPSHOT_TAKEN, "s", "", 0),
 		     "entry %llu s\n", dir);
 	world_end(&w);
+}
+
+/* The store is asked once whether there are such; then the mount writes them itself. */
+static void a_restored_snapshot_may_bring_cells_with_a_ttl(void **state)
+{
+	struct change put = {.op = CHANGE_PUT,
+			     .family = str("f"),
+			     .qualifier = str("q"),
+			     .ts = TS_AUTO,
+			     .value = str("v"),
+			     .ttl_ms = 60000};
+	struct mutation m = {.row = str("P"), .changes = &put, .nchanges = 1};
+	struct served_act act = {.what = SERVED_ALTERED, .deletes = true};
+	struct temp_store s = {.options.create = true};
+	struct fstable *ft;
+	struct world w;
+
+	/* The store of the model does not say which tables have such cells. */
+	snprintf(s.path, sizeof(s.path), "/tmp/cellfs-test-XXXXXX");
+	assert_non_null(mkdtemp(s.path));
+	assert_int_equal(store_open(s.path, &s.options, &s.store), 0);
+	world_begin_over(&w, s.store);
+	root_is_table(&w);
+	ft = w.fs->root.table;
+	assert_int_equal(fstable_expires(ft), 0);
+	assert_int_equal(table_open(w.store, str("T"), &act.table), 0);
+	assert_true(table_mutate(act.table, &m, 0) >= 0);
+	assert_int_equal(fstable_expires(ft), 0);
+	changed_by_program(w.fs, &act, 0);
+	assert_int_equal(fstable_expires(ft), FSTABLE_CELL_TTL);
+	table_unref(act.table);
+	world_end(&w);
+	s.store = NULL;
+	assert_int_equal(temp_remove(&s), 0);
 }
 
 static void a_table_that_is_renamed_is_told_by_both_names(void **state)
@@ -971,6 +1011,8 @@ int main(void)
 		cmocka_unit_test(of_another_table_of_that_name_nothing_is_told),
 		cmocka_unit_test(
 			a_table_that_is_the_root_is_told_of_without_its_name),
+		cmocka_unit_test(
+			a_restored_snapshot_may_bring_cells_with_a_ttl),
 		cmocka_unit_test(a_table_that_is_renamed_is_told_by_both_names),
 		cmocka_unit_test(of_a_truncated_table_all_is_asked_again),
 		cmocka_unit_test(snapshots_are_told_where_they_are),
