@@ -543,33 +543,57 @@ static void a_version_that_was_just_looked_up_is_opened_unread(void **state)
 	world_end(&w);
 }
 
+/* A change of q as its F:Q is written or removed, of which the parts are seen. */
+struct under_way {
+	struct change change;
+	struct mutation m;
+	struct changer changer;
+	struct place file;
+	uint64_t turn;
+};
+
+static void begin_change(struct world *w, const struct column *c,
+			 enum change_op op, struct under_way *u)
+{
+	*u = (struct under_way){.change = {.op = op,
+					   .family = str("f"),
+					   .qualifier = str("q"),
+					   .ts = TS_AUTO}};
+	u->m = (struct mutation){
+		.row = str("P"), .changes = &u->change, .nchanges = 1};
+	assert_int_equal(place_of(w->fs, c->alias, &u->file), 0);
+	u->changer = changer_at(w->fs, &u->file);
+	u->changer.file = &u->file;
+	u->turn = changed_before(&u->changer, &u->m);
+}
+
+static void make_change(struct under_way *u)
+{
+	assert_int_equal(table_mutate(fstable_table(u->file.table), &u->m, 0),
+			 1);
+}
+
+static void end_change(struct under_way *u)
+{
+	changed_after(&u->changer, &u->m, u->turn, true);
+	place_release(&u->file);
+}
+
 /* What is put while a delete is under way must leave the directories to it. */
 static void a_delete_leaves_no_directory_in_memory_that_has_a_cell(void **state)
 {
-	struct change change = {.op = CHANGE_DELETE_COLUMN,
-				.family = str("f"),
-				.qualifier = str("q"),
-				.ts = TS_AUTO};
-	struct mutation m = {
-		.row = str("P"), .changes = &change, .nchanges = 1};
-	struct changer changer;
-	struct place file;
+	struct under_way u;
 	struct column c;
 	struct world w;
-	uint64_t turn;
 
 	begin_column(&w, &c);
-	assert_int_equal(place_of(w.fs, c.alias, &file), 0);
-	changer = changer_at(w.fs, &file);
-	changer.file = &file;
-	turn = changed_before(&changer, &m);
+	begin_change(&w, &c, CHANGE_DELETE_COLUMN, &u);
 	assert_int_equal(overlay_count(w.fs->overlay), 3);
-	assert_int_equal(table_mutate(fstable_table(file.table), &m, 0), 1);
+	make_change(&u);
 	assert_int_equal(make_file(&w, c.column, "7"), 0);
 	assert_int_equal(overlay_count(w.fs->overlay), 3);
-	changed_after(&changer, &m, turn, true);
+	end_change(&u);
 	assert_int_equal(overlay_count(w.fs->overlay), 0);
-	place_release(&file);
 	world_end(&w);
 }
 
@@ -595,31 +619,19 @@ static void what_was_put_is_not_read_to_free_its_directories(void **state)
 /* But for what was deleted before that was settled. */
 static void what_was_put_and_is_gone_has_its_directories_in_memory(void **state)
 {
-	struct change change = {.op = CHANGE_PUT,
-				.family = str("f"),
-				.qualifier = str("q"),
-				.ts = TS_AUTO};
-	struct mutation m = {
-		.row = str("P"), .changes = &change, .nchanges = 1};
-	struct changer changer;
-	struct place file;
+	struct under_way u;
 	struct column c;
 	struct world w;
-	uint64_t turn;
 
 	begin_column(&w, &c);
 	assert_int_equal(unlink_file(&w, c.row, "f:r"), 0);
-	assert_int_equal(place_of(w.fs, c.alias, &file), 0);
-	changer = changer_at(w.fs, &file);
-	changer.file = &file;
-	turn = changed_before(&changer, &m);
-	assert_int_equal(table_mutate(fstable_table(file.table), &m, 0), 1);
+	begin_change(&w, &c, CHANGE_PUT, &u);
+	make_change(&u);
 	assert_int_equal(unlink_file(&w, c.row, "f:q"), 0);
-	changed_after(&changer, &m, turn, true);
+	end_change(&u);
 	assert_true(overlay_find(w.fs->overlay, c.table, str("P"), NULL));
 	assert_true(overlay_find(w.fs->overlay, c.family, str("q"), NULL));
 	assert_int_equal(looked_up(&w, c.family, "q"), c.column);
-	place_release(&file);
 	world_end(&w);
 }
 
