@@ -49,10 +49,10 @@ static int check_by(const struct text_edit *e, const struct schema *now,
 		    const struct schema *to)
 {
 	const struct fstable_owner own = {now->mode, now->uid, now->gid};
-	bool all = e->by == 0 || e->by == e->fs->uid;
 	bool owner = place_is_owner(e->fs, &own, e->by);
 
-	if (!all && (to->uid != now->uid || to->gid != now->gid))
+	if (!place_is_master(e->fs, e->by) &&
+	    (to->uid != now->uid || to->gid != now->gid))
 		return why(-EPERM, "only root and the user who mounted the "
 				   "store change uid and gid: leave out these "
 				   "lines");

@@ -160,6 +160,8 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
 /* Gives it the owner, group and mode that the options say, of whatever it is. */
 void place_stat_force(const struct fs *fs, struct stat *st);
+/* Is @who root, or the user who mounted the store? */
+bool place_is_master(const struct fs *fs, uid_t who);
 /*
  * For what the kernel cannot judge, since it is a write as any other: does @who own the
  * table, by the owner that the mount shows? Root and the user who mounted the store do.

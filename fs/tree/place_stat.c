@@ -53,12 +53,17 @@ void place_stat_force(const struct fs *fs, struct stat *st)
 		st->st_mode = (st->st_mode & S_IFMT) | (all & ~o->umask);
 }
 
+bool place_is_master(const struct fs *fs, uid_t who)
+{
+	return who == 0 || who == fs->uid;
+}
+
 bool place_is_owner(const struct fs *fs, const struct fstable_owner *own,
 		    uid_t who)
 {
 	const struct options *o = fs->options;
 
-	return who == 0 || who == fs->uid ||
+	return place_is_master(fs, who) ||
 	       who == (o->has_uid ? o->uid : own->uid);
 }
 
