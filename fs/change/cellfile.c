@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "fs/change/changed.h"
 #include "fs/change/moved.h"

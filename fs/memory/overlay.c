@@ -32,8 +32,8 @@ struct entry {
 	bool implied, late;
 	uint64_t added_by;
 	uint32_t key_len;
-	uint8_t memory
-		[]; /* the key, then that of by_key, which ends in the name */
+	/* The key, then that of by_key, which ends in the name. */
+	uint8_t memory[];
 };
 
 /*

@@ -59,10 +59,10 @@ struct overlay_entry {
 int overlay_new(struct nodes *nodes, struct overlay **out);
 void overlay_free(struct overlay *ov); /* NULL is nothing */
 
-/* 1 and *out (may be NULL), or 0. Fast if the parent has no entries. */
+/* 1 and *out (may be NULL), or 0. Costs a hash probe. */
 int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 		 struct overlay_entry *out);
-/* Does the parent have entries? Costs a hash probe. */
+/* Does the parent have entries? Costs a search in a tree that it shares with others. */
 bool overlay_any(struct overlay *ov, uint64_t parent);
 /* Are all entries below it implied? */
 bool overlay_all_implied(struct overlay *ov, uint64_t dir);

@@ -306,8 +306,8 @@ static int pass_newer(struct visible *v)
 
 /*
  * A reader that has walked over many hidden entries of a column, or over a few of
- * one that others have met, asks the guide which versions of it are alive, and then seeks from one of these to the next:
- * it need not know what happened above them. If the answer ends before the
+ * one that others have met, asks the guide which versions of it are alive, and then
+ * seeks from one of these to the next: it need not know what happened above them. If the answer ends before the
  * column does, because writers are faster, the reader starts the row again and
  * walks. A reader that finds column after column with nothing to show asks for
  * runs of such columns, and reports those that it has found.
