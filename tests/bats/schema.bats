@@ -449,3 +449,12 @@ print(open(t + "/.schema").readline())'
 	grep -q "ttl ${n}s" "$M/U/.schema"
 	[ "$(ls "$M/T" | wc -l)" -eq 2000 ]
 }
+
+@test "an empty text of a schema changes nothing, and the reason is kept" {
+	mkdir "$M/T"
+	printf 'family f\n\tversions 7\nfamily g\n' > "$M/T/.schema"
+	cp "$M/T/.schema" "$T/before"
+	: > "$M/T/.schema"
+	settled grep -q 'EINVAL: an empty schema' "$M/.cellfs/errors"
+	cmp "$T/before" "$M/T/.schema"
+}
