@@ -78,6 +78,7 @@ done | sed -e "$without" -e 's/ |.*//; s/ *(.*//; s/^ *//; /^libcellfs0$/d' | so
 	paste -s -d ,)
 root=$work/root
 logged root mmdebstrap --variant=minbase --include="$depends" \
+	--aptopt='Acquire::Retries "4"' \
 	"$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root"
 cp -r "$work/debs" "$root/tmp/debs"
 mknod -m 666 "$root/dev/fuse" c 10 229
