@@ -224,9 +224,11 @@ int writer_publish(struct writer *w, bool all, unsigned flags)
 {
 	int err;
 
-	if (w->abandoned || w->type == WRITER_SCRATCH ||
+	if (w->state == WRITER_REMOVED || w->type == WRITER_SCRATCH ||
 	    !(w->dirty || (all && w->owed)))
 		return 0;
+	if (w->state == WRITER_MOVED)
+		return scratch_say_moved();
 	if (w->broken)
 		return repeat_failure(w);
 	/* Cleared first: release does not retry a refused publication. */
@@ -326,11 +328,10 @@ static int writer_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	return err;
 }
 
-int writer_say_moved(void)
+/* REQUIRES: lock. */
+static int may_change(const struct writer *w)
 {
-	return why(-ESTALE, "the file was renamed since it was opened, and has "
-			    "become a cell or a cell's other name: open it by "
-			    "its new name to write more");
+	return w->state == WRITER_MOVED ? scratch_say_moved() : 0;
 }
 
 static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
@@ -340,8 +341,9 @@ static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
 	int err;
 
 	pthread_mutex_lock(&w->lock);
-	if (w->moved || w->broken) {
-		err = w->moved ? writer_say_moved() : repeat_failure(w);
+	err = may_change(w);
+	if (err || w->broken) {
+		err = err ? err : repeat_failure(w);
 		pthread_mutex_unlock(&w->lock);
 		return err;
 	}
@@ -363,7 +365,9 @@ static int writer_truncate(struct fs *fs, struct open_file *f, off_t size)
 	int err;
 
 	pthread_mutex_lock(&w->lock);
-	err = writer_truncate_draft(w, (uint64_t)size);
+	err = may_change(w);
+	if (!err)
+		err = writer_truncate_draft(w, (uint64_t)size);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -375,7 +379,9 @@ static int writer_extend(struct fs *fs, struct open_file *f, off_t size)
 	int err;
 
 	pthread_mutex_lock(&w->lock);
-	err = w->tail ? 0 : writer_load(w);
+	err = may_change(w);
+	if (!err && !w->tail)
+		err = writer_load(w);
 	if (!err)
 		err = writer_draft_size(w, &now);
 	if (err > 0)

@@ -98,14 +98,34 @@ bool writer_is_open(struct fs *fs, uint64_t node);
 bool writer_wants(struct fs *fs, uint64_t node);
 /* Is there one that the process of @asker makes? */
 bool writer_makes(struct fs *fs, uint64_t node, pid_t asker);
+
 /*
- * A file that is to be removed: what its writers have not published is never
- * published. Whether there was a created file that only they knew.
+ * What has become of the name by which a file was opened:
+ *
+ *	NAMED ──┬── removed, or another file has it ──> REMOVED
+ *		└── the file has another one ─────────> MOVED
  */
-bool writer_abandon(struct fs *fs, uint64_t node);
-/* A file that is to be renamed: what is owed is published now. */
-int writer_settle(struct fs *fs, uint64_t node);
-/* It was renamed: who has it open cannot write more, and is told. */
-void writer_moved(struct fs *fs, uint64_t node);
+enum writer_state {
+	WRITER_NAMED,	/* nothing, or what was tried has failed */
+	WRITER_REMOVED, /* it is read and written on, and never published */
+	WRITER_MOVED,	/* what is written is refused */
+};
+
+/* The writers of a file that is to be removed, renamed or replaced. */
+struct writers {
+	struct fs *fs;
+	uint64_t node;
+	struct writer *first; /* those that wait */
+	bool pending;	      /* there is a created file that only they know */
+};
+
+/*
+ * Has the file's writers wait until writers_end() says what has become of it. Who
+ * holds two files begins with the lesser node. @node 0 has none.
+ */
+void writers_hold(struct fs *fs, uint64_t node, struct writers *held);
+/* Publishes what they owe: 0, or the first error, and then they owe it still. */
+int writers_settle(struct writers *held);
+void writers_end(struct writers *held, enum writer_state became);
 
 #endif

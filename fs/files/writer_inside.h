@@ -41,14 +41,17 @@ struct writer {
 	bool loaded;		 /* the draft is the whole content */
 	bool dirty;		 /* written since it was published last */
 	bool owed;		 /* made or truncated: an empty value is due */
-	bool absent;	/* O_EXCL: the first publication finds no file */
-	bool abandoned; /* removed before it was published */
-	bool moved;	/* renamed: what is written now has no place */
-	bool broken;	/* a write failed: what is there is not the whole */
-	int failed;	/* why the last publication did not happen */
-	char *reason;	/* the same in words, or NULL */
-	bool untold;	/* published, and the kernel may not know yet */
-	int64_t ts;	/* what was published last, or -1 */
+	bool absent;   /* O_EXCL: the first publication finds no file */
+	uint8_t state; /* enum writer_state */
+	bool broken;   /* a write failed: what is there is not the whole */
+	int failed;    /* why the last publication did not happen */
+	char *reason;  /* the same in words, or NULL */
+	bool untold;   /* published, and the kernel may not know yet */
+	int64_t ts;    /* what was published last, or -1 */
+	/* Of who holds it: the whole, if the draft is not, should the file go. */
+	struct draft whole;
+	bool has_whole;
+	struct writer *next_held;
 };
 
 /* The key of a node's writers in the registry. */
@@ -70,8 +73,6 @@ static inline void writer_unref(struct writer *w)
 }
 
 void writer_free(struct open_file *f);
-/* Refuses a write: the rename already put the value of the file. */
-int writer_say_moved(void);
 void writer_register(struct writer *w);
 void writer_unregister(struct writer *w);
 /*

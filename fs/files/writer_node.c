@@ -256,66 +256,83 @@ void writer_settled(struct fs *fs)
 	pthread_cond_broadcast(&ws->settled_cond);
 }
 
-bool writer_abandon(struct fs *fs, uint64_t node)
+void writers_hold(struct fs *fs, uint64_t node, struct writers *held)
 {
-	struct writer *w, *next;
-	bool pending = false;
+	struct writer *w = node ? writer_next(fs, node, NULL) : NULL;
+	struct writer **end = &held->first;
 
-	for (w = writer_next(fs, node, NULL); w; w = next) {
+	*held = (struct writers){.fs = fs, .node = node};
+	for (; w; w = writer_next(fs, node, w)) {
 		pthread_mutex_lock(&w->lock);
-		pending |= w->pending_size >= 0;
+		held->pending |= w->pending_size >= 0;
 		/*
 		 * A process that has the file open keeps its content, and no
 		 * other does.
 		 */
-		if (w->type == WRITER_CELL && w->pending_size < 0)
-			(void)writer_load(w);
-		w->pending_size = -1;
-		w->abandoned = w->type == WRITER_CELL;
-		pthread_mutex_unlock(&w->lock);
-		next = writer_next(fs, node, w);
-		writer_unref(w);
+		w->has_whole = w->type != WRITER_SCRATCH && !w->loaded;
+		if (w->has_whole && writer_whole(w, &w->whole) < 0) {
+			draft_clear(&w->whole);
+			w->has_whole = false;
+		}
+		w->next_held = NULL;
+		*end = w;
+		end = &w->next_held;
 	}
-	if (pending)
-		writer_settled(fs);
-	return pending;
 }
 
-int writer_settle(struct fs *fs, uint64_t node)
+int writers_settle(struct writers *held)
 {
-	struct writer *w, *next;
 	int err = 0;
 
-	for (w = writer_next(fs, node, NULL); w; w = next) {
-		bool dirty, owed;
-		int r;
+	for (struct writer *w = held->first; w; w = w->next_held) {
+		bool dirty = w->dirty, owed = w->owed;
+		int r = writer_publish(w, true, 0);
 
-		pthread_mutex_lock(&w->lock);
-		dirty = w->dirty;
-		owed = w->owed;
-		r = writer_publish(w, true, 0);
 		/* Whoever has written it is told as well, at close. */
 		if (r) {
 			w->dirty = dirty;
 			w->owed = owed;
 		}
-		writer_unlock(w);
 		err = err ? err : r;
-		next = writer_next(fs, node, w);
-		writer_unref(w);
 	}
 	return err;
 }
 
-void writer_moved(struct fs *fs, uint64_t node)
+/* REQUIRES: lock. */
+static void become(struct writer *w, enum writer_state became)
+{
+	if (became != WRITER_NAMED && w->state == WRITER_NAMED) {
+		w->state = became;
+		w->pending_size = -1;
+		if (w->has_whole)
+			writer_take_whole(w, &w->whole);
+	} else if (w->has_whole) {
+		draft_clear(&w->whole);
+	}
+	w->has_whole = false;
+}
+
+void writers_end(struct writers *held, enum writer_state became)
 {
 	struct writer *w, *next;
 
-	for (w = writer_next(fs, node, NULL); w; w = next) {
-		pthread_mutex_lock(&w->lock);
-		w->moved = w->type == WRITER_CELL;
-		pthread_mutex_unlock(&w->lock);
-		next = writer_next(fs, node, w);
+	for (w = held->first; w; w = next) {
+		next = w->next_held;
+		become(w, became);
+		writer_unlock(w);
 		writer_unref(w);
 	}
+	/* Those that have been opened meanwhile. */
+	w = became != WRITER_NAMED && held->node
+		    ? writer_next(held->fs, held->node, NULL)
+		    : NULL;
+	for (; w; w = next) {
+		pthread_mutex_lock(&w->lock);
+		become(w, became);
+		pthread_mutex_unlock(&w->lock);
+		next = writer_next(held->fs, held->node, w);
+		writer_unref(w);
+	}
+	if (held->pending && became == WRITER_REMOVED)
+		writer_settled(held->fs);
 }

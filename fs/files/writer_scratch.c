@@ -70,11 +70,8 @@ static int scratch_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 static int scratch_file_write(struct fs *fs, struct open_file *f,
 			      struct bytes data, off_t off, int flags)
 {
-	struct writer *w = writer_of(f);
-	int r = scratch_write(fs->writes->scratch, w->place.node, data,
-			      (uint64_t)off, flags & O_APPEND);
-
-	return r == -ESTALE ? writer_say_moved() : r;
+	return scratch_write(fs->writes->scratch, writer_of(f)->place.node,
+			     data, (uint64_t)off, flags & O_APPEND);
 }
 
 static int scratch_file_truncate(struct fs *fs, struct open_file *f, off_t size)
@@ -90,7 +87,7 @@ static int scratch_file_extend(struct fs *fs, struct open_file *f, off_t size)
 	struct scratch_attr a;
 
 	if (!scratch_getattr(fs->writes->scratch, writer_of(f)->place.node, &a))
-		return -ESTALE;
+		return scratch_say_moved();
 	return (uint64_t)size > a.size ? scratch_file_truncate(fs, f, size) : 0;
 }
 

@@ -158,6 +158,17 @@ void scratch_retire(struct scratch *s, uint64_t node)
 	lose_name(s, node, true);
 }
 
+int scratch_say_moved(void)
+{
+	return why(-ESTALE, "the file was renamed since it was opened: "
+			    "open it by its new name to write more");
+}
+
+static int may_change(const struct file *f)
+{
+	return !f || f->retired ? scratch_say_moved() : 0;
+}
+
 int scratch_hold(struct scratch *s, uint64_t node)
 {
 	struct file *f;
@@ -217,6 +228,9 @@ static int resize(struct scratch *s, struct file *f, uint64_t size)
 
 	if (S_ISDIR(f->attr.mode))
 		return -EISDIR;
+	err = may_change(f);
+	if (err)
+		return err;
 	if (size > cap) {
 		err = room_for(s, size - cap, cap);
 		if (err)
@@ -296,10 +310,9 @@ int scratch_write(struct scratch *s, uint64_t node, struct bytes data,
 
 	pthread_mutex_lock(&s->lock);
 	f = file_of(s, node);
-	if (!f || f->retired) {
-		err = -ESTALE;
+	err = may_change(f);
+	if (err)
 		goto out;
-	}
 	if (append)
 		off = f->content.len;
 	if (__builtin_add_overflow(off, data.len, &end)) {

@@ -59,8 +59,10 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 		gid_t gid);
 /* Notes that the file lost its name. No effect if there is no such file. */
 void scratch_unname(struct scratch *s, uint64_t node);
-/* The same; then scratch_getattr() does not find it, and a write is -ESTALE. */
+/* The same; then scratch_getattr() does not find it, and a change is -ESTALE. */
 void scratch_retire(struct scratch *s, uint64_t node);
+/* Refuses a change of a file that has another name. */
+int scratch_say_moved(void);
 /* Keeps the file without a name until scratch_drop(). 0 or -ESTALE. */
 int scratch_hold(struct scratch *s, uint64_t node);
 void scratch_drop(struct scratch *s, uint64_t node);

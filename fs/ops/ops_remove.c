@@ -14,19 +14,22 @@
 
 static int unlink_cell(struct fs *fs, const struct place *child)
 {
-	bool pending = false;
+	struct writers held;
 	int r = store_may_delete(fs->store);
 
 	if (r)
 		return r;
-	/* The file may have been made and not been closed, as vim's 4913. */
-	if (child->node)
-		pending = writer_abandon(fs, child->node);
+	writers_hold(fs, child->node, &held);
 	/* A version whose name was moved away must not be deleted. */
 	if (child->kind == NODE_VERSION && moved_hides(fs, child, child->ts))
-		return pending ? 0 : -ENOENT;
-	r = cellfile_delete(fs, child);
-	return r == -ENOENT && pending ? 0 : r;
+		r = -ENOENT;
+	else
+		r = cellfile_delete(fs, child);
+	/* The file may have been made and not been closed, as vim's 4913. */
+	if (r == -ENOENT && held.pending)
+		r = 0;
+	writers_end(&held, r ? WRITER_NAMED : WRITER_REMOVED);
+	return r;
 }
 
 static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,

@@ -246,8 +246,6 @@ static int put_content(struct fs *fs, const struct move *mv, bool cell)
 	if (r == -EFBIG)
 		r = why(r, "a value here is at most %zu bytes (max_value)",
 			len_max);
-	if (!r && cell && mv->to.node)
-		(void)writer_abandon(fs, mv->to.node);
 	if (!r)
 		r = cell ? put_scratch(fs, mv, buf_bytes(&content))
 			 : schema_file_apply(fs, &mv->to, buf_bytes(&content),
@@ -379,58 +377,69 @@ static int to_other_row(const struct move *mv)
 	return r < 0 ? r : -EXDEV;
 }
 
-/*
- * What somebody has written and not closed moves along. If it cannot be put, the
- * rename is refused; whoever has written it is told at close.
- */
-static int settle_source(struct fs *fs, const struct move *mv)
-{
-	return mv->from.node ? writer_settle(fs, mv->from.node) : 0;
-}
-
 static int cell_to_cell(struct fs *fs, const struct move *mv)
 {
 	size_t len_max;
-	int r;
+	int r = cellfile_writable(fs, &mv->to, &len_max);
 
-	if (!place_same_row(&mv->from, &mv->to))
-		return to_other_row(mv);
-	r = settle_source(fs, mv);
-	if (!r)
-		r = cellfile_writable(fs, &mv->to, &len_max);
 	if (r)
 		return r;
 	if (is_backup(&mv->from, &mv->to))
 		r = copy_newest(fs, mv);
 	else
 		r = cellfile_move(fs, &mv->from, &mv->to, mv->noreplace);
-	if (!r && mv->from.node)
-		writer_moved(fs, mv->from.node);
 	return r ? r : move_node(fs, mv, mv->to.kind, mv->to.ino);
+}
+
+/*
+ * What somebody has written and not closed moves along. If it cannot be put, the
+ * rename is refused; whoever has written it is told at close.
+ */
+static int from_data(struct fs *fs, const struct move *mv, bool to_data)
+{
+	uint64_t node = mv->from.node, onto = mv->to.node;
+	uint64_t replaced = to_data && onto != node ? onto : 0;
+	bool first = node < replaced;
+	struct writers from, to;
+	int r;
+
+	writers_hold(fs, first ? node : replaced, first ? &from : &to);
+	writers_hold(fs, first ? replaced : node, first ? &to : &from);
+	r = writers_settle(&from);
+	if (!r)
+		r = to_data ? cell_to_cell(fs, mv) : data_to_scratch(fs, mv);
+	writers_end(&to, r ? WRITER_NAMED : WRITER_REMOVED);
+	writers_end(&from, r ? WRITER_NAMED : WRITER_MOVED);
+	return r;
 }
 
 static int move_file(struct fs *fs, const struct move *mv)
 {
 	bool to_data =
 		place_is(&mv->to, KIND_CELL) || mv->to.kind == NODE_SCHEMA;
+	struct writers to;
 	int r;
 
-	if (mv->from.kind == NODE_SCRATCH)
-		return to_data ? scratch_to_data(fs, mv)
-			       : scratch_to_scratch(fs, mv);
+	if (mv->from.kind == NODE_SCRATCH && !to_data)
+		return scratch_to_scratch(fs, mv);
+	if (mv->from.kind == NODE_SCRATCH) {
+		writers_hold(fs, mv->to.node, &to);
+		r = scratch_to_data(fs, mv);
+		writers_end(&to, r ? WRITER_NAMED : WRITER_REMOVED);
+		return r;
+	}
 	if (mv->from.kind != NODE_SCHEMA && !place_is(&mv->from, KIND_CELL))
 		return why(-EACCES, "this file cannot be moved");
 	/* The old name is deleted, so the right to delete is needed. */
 	r = store_may_delete(fs->store);
 	if (r)
 		return r;
-	if (!to_data) {
-		r = settle_source(fs, mv);
-		return r ? r : data_to_scratch(fs, mv);
-	}
-	if (mv->from.kind == NODE_SCHEMA || mv->to.kind == NODE_SCHEMA)
+	if (to_data &&
+	    (mv->from.kind == NODE_SCHEMA || mv->to.kind == NODE_SCHEMA))
 		return -EXDEV;
-	return cell_to_cell(fs, mv);
+	if (to_data && !place_same_row(&mv->from, &mv->to))
+		return to_other_row(mv);
+	return from_data(fs, mv, to_data);
 }
 
 static int move_table(struct fs *fs, const struct move *mv)

@@ -595,20 +595,47 @@ assert mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:] == b"new"' "$C/5" \
 	python3 - "$C" <<-'EOF'
 	import errno, os, sys
 	os.chdir(sys.argv[1])
+	calls = (lambda fd: os.write(fd, b'def'), lambda fd: os.ftruncate(fd, 1),
+	         lambda fd: os.posix_fallocate(fd, 0, 9))
 	for name, to in (('12.tmp', '13'), ('14.tmp', 'latest'), ('21', '22'),
-			 ('30', 'latest')):
-	    fd = os.open(name, os.O_CREAT | os.O_WRONLY)
+	                 ('30', 'latest'), ('../../f:p', '../../f:p~'),
+	                 ('40', '40~'), ('latest', '.l'), ('../../f:p', '.p')):
+	    fd = os.open(name, os.O_CREAT | os.O_RDWR)
 	    os.write(fd, b'abc')
+	    was = name if os.path.basename(name) in ('latest', 'f:p') else None
 	    os.rename(name, to)
-	    try:
-	        os.write(fd, b'def')
-	        assert False, name
-	    except OSError as e:
-	        assert e.errno == errno.ESTALE, (name, e)
+	    for call in calls:
+	        # A scratch file is cut itself.
+	        if call == calls[1] and to in ('40~', '.l', '.p'):
+	            continue
+	        try:
+	            call(fd)
+	            assert False, name
+	        except OSError as e:
+	            assert e.errno == errno.ESTALE, (name, e)
+	    assert os.pread(fd, 9, 0) == b'abc', name
 	    os.close(fd)
 	    assert open(to).read() == 'abc', name
-	    assert not os.path.exists(name), name
+	    if was:
+	        assert open(was).read() == 'abc', name
+	    else:
+	        assert not os.path.exists(name), name
+	# Nor does a schema that was replaced, or moved away, come back.
+	os.chdir('../../..')
+	for moves in ('.new', '.schema'), ('.schema', '.schema~'):
+	    fd = os.open('.schema', os.O_RDWR)
+	    open('.new', 'w').write('family f\n\tversions 7\n')
+	    os.pwrite(fd, b'#', 0)
+	    os.rename(*moves)
+	    try:
+	        os.pwrite(fd, b'family f\n\tversions 5\n', 0)
+	        assert moves[0] == '.new'
+	    except OSError as e:
+	        assert moves[0] == '.schema' and e.errno == errno.ESTALE, e
+	    os.close(fd)
+	    assert 'versions 7' in open('.schema').read(), moves
 	EOF
+	rm -f "$C/40~" "$C/.l" "$C/.p" "$M/T/.new" "$M/T/.schema~"
 	grep -q 'write .*ESTALE: the file was renamed' "$M/.cellfs/errors"
 }
 

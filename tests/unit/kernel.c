@@ -338,6 +338,41 @@ void empty_row(struct world *w, const char *row)
 	table_unref(t);
 }
 
+uint64_t opened(struct world *w, uint64_t node, uint32_t flags)
+{
+	struct fuse_open_in in = {.flags = flags};
+	struct fuse_open_out out;
+
+	assert_int_equal(ask(w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 0);
+	memcpy(&out, answer.data, sizeof(out));
+	return out.fh;
+}
+
+void closed(struct world *w, uint64_t node, uint64_t handle)
+{
+	struct fuse_release_in in = {.fh = handle};
+
+	assert_int_equal(
+		ask(w, FUSE_RELEASE, node, ARGS(in), bytes_of(NULL, 0)), 0);
+}
+
+int flush(struct world *w, uint64_t node, uint64_t handle)
+{
+	struct fuse_flush_in in = {.fh = handle};
+
+	return ask(w, FUSE_FLUSH, node, ARGS(in), bytes_of(NULL, 0));
+}
+
+uint64_t size_of(struct world *w, uint64_t dir, const char *name)
+{
+	struct fuse_entry_out e;
+
+	looked_up(w, dir, name);
+	memcpy(&e, answer.data, sizeof(e));
+	return e.attr.size;
+}
+
 static int write_with(struct world *w, uint64_t node, uint64_t handle,
 		      uint32_t flags)
 {

@@ -63,6 +63,14 @@ int write_byte(struct world *w, uint64_t node, uint64_t handle);
 /* Behind what it has, as a descriptor with O_APPEND does. */
 int append_byte(struct world *w, uint64_t node, uint64_t handle);
 
+/* What close(2) answers. */
+int flush(struct world *w, uint64_t node, uint64_t handle);
+
+/* They succeed, and give the handle of a file that is opened; nothing; a size. */
+uint64_t opened(struct world *w, uint64_t node, uint32_t flags);
+void closed(struct world *w, uint64_t node, uint64_t handle);
+uint64_t size_of(struct world *w, uint64_t dir, const char *name);
+
 /* They succeed, and give a node. */
 uint64_t made_dir(struct world *w, uint64_t dir, const char *name);
 uint64_t looked_up(struct world *w, uint64_t dir, const char *name);

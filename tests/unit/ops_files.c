@@ -18,8 +18,12 @@ bool __real_writer_hides(struct fs *fs, uint64_t node, pid_t asker);
 bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker);
 bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 {
-	if (abandons)
-		writer_abandon(fs, node);
+	struct writers held;
+
+	if (abandons) {
+		writers_hold(fs, node, &held);
+		writers_end(&held, WRITER_REMOVED);
+	}
 	return __real_writer_hides(fs, node, asker);
 }
 
@@ -177,26 +181,6 @@ static void a_scratch_file_has_the_mode_that_it_is_made_with(void **state)
 	memcpy(&e, answer.data, sizeof(e));
 	assert_int_equal(e.attr.mode, S_IFDIR | 0755);
 	world_end(&w);
-}
-
-/* The handle of the file that it opens. */
-static uint64_t opened(struct world *w, uint64_t node, uint32_t flags)
-{
-	struct fuse_open_in in = {.flags = flags};
-	struct fuse_open_out out;
-
-	assert_int_equal(ask(w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
-			 0);
-	memcpy(&out, answer.data, sizeof(out));
-	return out.fh;
-}
-
-static void closed(struct world *w, uint64_t node, uint64_t handle)
-{
-	struct fuse_release_in in = {.fh = handle};
-
-	assert_int_equal(
-		ask(w, FUSE_RELEASE, node, ARGS(in), bytes_of(NULL, 0)), 0);
 }
 
 static void assert_reads(struct world *w, uint64_t node, uint64_t handle,
@@ -384,15 +368,6 @@ static void what_has_gone_is_not_made_anew_by_who_changes_it(void **state)
 	assert_int_equal(given(), 0);
 	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
 	world_end(&w);
-}
-
-static uint64_t size_of(struct world *w, uint64_t dir, const char *name)
-{
-	struct fuse_entry_out e;
-
-	looked_up(w, dir, name);
-	memcpy(&e, answer.data, sizeof(e));
-	return e.attr.size;
 }
 
 static void a_file_is_cut_by_its_path(void **state)

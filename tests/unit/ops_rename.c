@@ -59,6 +59,112 @@ int __wrap_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 				   ino);
 }
 
+/* Mutations fail. */
+static bool fails;
+/* What another asks just before one. */
+static int (*meanwhile)(struct world *w);
+static struct world *asker;
+static int answered;
+
+int __real_table_mutate(struct table *t, struct mutation *m, unsigned flags);
+int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags);
+int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags)
+{
+	static struct answer outer;
+
+	if (meanwhile) {
+		outer = answer;
+		answered = meanwhile(asker);
+		answer = outer;
+		meanwhile = NULL;
+	}
+	return fails ? -EIO : __real_table_mutate(t, m, flags);
+}
+
+static int unlink_in(struct world *w, uint64_t dir, const char *name)
+{
+	return ask(w, FUSE_UNLINK, dir, bytes_of(NULL, 0), name_of(name));
+}
+
+/* The file that another has open. */
+static uint64_t file, handle;
+
+static int is_written(struct world *w)
+{
+	return write_byte(w, file, handle);
+}
+
+static int is_opened(struct world *w)
+{
+	handle = opened(w, file, O_WRONLY);
+	return is_written(w);
+}
+
+static void a_draft_stays_while_its_file_does(void **state)
+{
+	uint64_t table, row, other;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_file(&w, row, "f:r"), 0);
+	assert_int_equal(make_file(&w, row, ".a.swp"), 0);
+	file = looked_up(&w, row, "f:q");
+	for (unsigned i = 0; i < 4; i++) {
+		handle = opened(&w, file, O_WRONLY | O_APPEND);
+		assert_int_equal(append_byte(&w, file, handle), 0);
+		fails = true;
+		assert_int_equal(i == 0	  ? unlink_in(&w, row, "f:q")
+				 : i == 1 ? rename_in(&w, row, "f:r", "f:q")
+				 : i == 2 ? rename_in(&w, row, ".a.swp", "f:q")
+					  : rename_in(&w, row, "f:q", "f:r"),
+				 -EIO);
+		fails = false;
+		/* What is appended stays so. */
+		other = opened(&w, file, O_WRONLY | O_APPEND);
+		assert_int_equal(append_byte(&w, file, other), 0);
+		closed(&w, file, other);
+		assert_int_equal(flush(&w, file, handle), 0);
+		assert_int_equal(size_of(&w, row, "f:q"), 2 * i + 2);
+		closed(&w, file, handle);
+	}
+	world_end(&w);
+}
+
+static void what_is_replaced_or_removed_comes_back_by_no_close(void **state)
+{
+	uint64_t table, row;
+	struct world w;
+
+	world_begin(&w);
+	asker = &w;
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_file(&w, row, "f:r"), 0);
+	file = looked_up(&w, row, "f:q");
+	handle = opened(&w, file, O_WRONLY);
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	assert_int_equal(rename_in(&w, row, "f:r", "f:q"), 0);
+	assert_int_equal(flush(&w, file, handle), 0);
+	closed(&w, file, handle);
+	assert_int_equal(size_of(&w, row, "f:q"), 0);
+	/* Nor of one that is opened as it goes. */
+	file = looked_up(&w, row, "f:q");
+	meanwhile = is_opened;
+	assert_int_equal(unlink_in(&w, row, "f:q"), 0);
+	closed(&w, file, handle);
+	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
+	/* What is written as the file gets another name is not lost untold. */
+	assert_int_equal(make_file(&w, row, "f:q"), 0);
+	file = looked_up(&w, row, "f:q");
+	meanwhile = is_opened;
+	assert_int_equal(rename_in(&w, row, "f:q", "f:r"), 0);
+	assert_int_equal(answered, 0);
+	assert_int_equal(flush(&w, file, handle), -ESTALE);
+	closed(&w, file, handle);
+	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
+	world_end(&w);
+}
+
 static void a_version_that_is_aside_hides_no_other(void **state)
 {
 	uint64_t table, row, one, two;
@@ -270,6 +376,9 @@ int main(void)
 		cmocka_unit_test(
 			what_is_in_memory_of_a_row_goes_on_in_the_one_staged),
 		cmocka_unit_test(what_is_not_there_is_not_renamed),
+		cmocka_unit_test(a_draft_stays_while_its_file_does),
+		cmocka_unit_test(
+			what_is_replaced_or_removed_comes_back_by_no_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
