@@ -31,6 +31,7 @@ struct stage {
 static void stage_release(struct stage *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
+		scratch_freeze(s->fs->writes->scratch, s->items[i].node, false);
 		place_release(&s->items[i].place);
 		buf_free(&s->items[i].value);
 	}
@@ -71,6 +72,8 @@ static int read_file(struct stage *s, struct item *it)
 
 	if (!r)
 		r = writer_may_read(s->fs, s->req, it->node);
+	/* What is written from now on would be in no cell. */
+	scratch_freeze(s->fs->writes->scratch, it->node, true);
 	if (!r)
 		r = scratch_content(s->fs->writes->scratch, it->node, len_max,
 				    &it->value);

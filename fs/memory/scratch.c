@@ -20,6 +20,7 @@ struct file {
 	uint32_t holds;
 	bool named;
 	bool retired;
+	bool frozen;
 };
 
 struct scratch {
@@ -158,15 +159,27 @@ void scratch_retire(struct scratch *s, uint64_t node)
 	lose_name(s, node, true);
 }
 
+void scratch_freeze(struct scratch *s, uint64_t node, bool frozen)
+{
+	struct file *f;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	if (f)
+		f->frozen = frozen;
+	pthread_mutex_unlock(&s->lock);
+}
+
 int scratch_say_moved(void)
 {
-	return why(-ESTALE, "the file was renamed since it was opened: "
-			    "open it by its new name to write more");
+	return why(-ESTALE, "the file was renamed since it was opened, or is "
+			    "at this moment: open it by its new name to write "
+			    "more");
 }
 
 static int may_change(const struct file *f)
 {
-	return !f || f->retired ? scratch_say_moved() : 0;
+	return !f || f->retired || f->frozen ? scratch_say_moved() : 0;
 }
 
 int scratch_hold(struct scratch *s, uint64_t node)

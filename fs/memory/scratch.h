@@ -61,7 +61,9 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 void scratch_unname(struct scratch *s, uint64_t node);
 /* The same; then scratch_getattr() does not find it, and a change is -ESTALE. */
 void scratch_retire(struct scratch *s, uint64_t node);
-/* Refuses a change of a file that has another name. */
+/* Its content is being put: a change is -ESTALE, until the put has failed. */
+void scratch_freeze(struct scratch *s, uint64_t node, bool frozen);
+/* Refuses a change of a file that has, or gets, another name. */
 int scratch_say_moved(void);
 /* Keeps the file without a name until scratch_drop(). 0 or -ESTALE. */
 int scratch_hold(struct scratch *s, uint64_t node);

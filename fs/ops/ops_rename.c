@@ -257,20 +257,26 @@ static int put_content(struct fs *fs, const struct move *mv, bool cell)
 /* The scratch file becomes a cell, or the table's schema. */
 static int scratch_to_data(struct fs *fs, const struct move *mv)
 {
+	struct scratch *scratch = fs->writes->scratch;
 	bool cell = place_is(&mv->to, KIND_CELL);
-	/* What comes back was there to be read before. */
-	int r = cell && !mv->to_exists ? put_back(fs, mv) : 0;
+	int r;
 
+	/* What is written from now on would be in no cell. */
+	scratch_freeze(scratch, mv->from.node, true);
+	r = cell && !mv->to_exists ? put_back(fs, mv) : 0;
+	/* What comes back was there to be read before. */
 	if (r == 0)
 		r = writer_may_read(fs, mv->req, mv->from.node);
 	if (r == 0)
 		r = put_content(fs, mv, cell);
-	if (r < 0)
+	if (r < 0) {
+		scratch_freeze(scratch, mv->from.node, false);
 		return r;
+	}
 	overlay_remove(fs->overlay, mv->from_dir.node,
 		       bytes_str(mv->from.name));
 	directories_entry_gone(fs, mv->from_dir.node);
-	scratch_retire(fs->writes->scratch, mv->from.node);
+	scratch_retire(scratch, mv->from.node);
 	return move_node(fs, mv, mv->to.kind, mv->to.ino);
 }
 

@@ -165,6 +165,56 @@ static void what_is_replaced_or_removed_comes_back_by_no_close(void **state)
 	world_end(&w);
 }
 
+static void what_is_written_to_a_file_as_it_is_put_is_refused(void **state)
+{
+	struct fuse_rename2_in in = {0};
+	uint64_t table, row, stage;
+	struct world w;
+
+	world_begin(&w);
+	asker = &w;
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_file(&w, row, ".a.swp"), 0);
+	file = given();
+	handle = opened(&w, file, O_WRONLY);
+	meanwhile = is_written;
+	fails = true;
+	assert_int_equal(rename_in(&w, row, ".a.swp", "f:q"), -EIO);
+	assert_int_equal(answered, -ESTALE);
+	assert_int_equal(fs_replied, -EIO);
+	/* It is a file again. */
+	fails = false;
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	meanwhile = is_written;
+	assert_int_equal(rename_in(&w, row, ".a.swp", "f:q"), 0);
+	assert_int_equal(answered, -ESTALE);
+	assert_int_equal(size_of(&w, row, "f:q"), 1);
+	closed(&w, file, handle);
+	/* A row that is staged. */
+	stage = looked_up(&w, table, ".stage");
+	row = made_dir(&w, stage, "P");
+	assert_int_equal(make_file(&w, row, "f:x"), 0);
+	file = given();
+	handle = opened(&w, file, O_WRONLY);
+	in.newdir = table;
+	meanwhile = is_written;
+	fails = true;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(ask(&w, FUSE_RENAME2, stage, ARGS(in),
+				     bytes_of("P\0P", 4)),
+				 fails ? -EIO : 0);
+		assert_int_equal(answered, -ESTALE);
+		fails = false;
+		if (i == 0)
+			assert_int_equal(write_byte(&w, file, handle), 0);
+		meanwhile = i == 0 ? is_written : NULL;
+	}
+	assert_int_equal(size_of(&w, row, "f:x"), 1);
+	assert_int_equal(write_byte(&w, file, handle), -ESTALE);
+	closed(&w, file, handle);
+	world_end(&w);
+}
+
 static void a_version_that_is_aside_hides_no_other(void **state)
 {
 	uint64_t table, row, one, two;
@@ -379,6 +429,8 @@ int main(void)
 		cmocka_unit_test(a_draft_stays_while_its_file_does),
 		cmocka_unit_test(
 			what_is_replaced_or_removed_comes_back_by_no_close),
+		cmocka_unit_test(
+			what_is_written_to_a_file_as_it_is_put_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
