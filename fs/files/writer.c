@@ -145,9 +145,9 @@ static int publish_cell(struct writer *w, unsigned flags)
 	}
 	/* An empty draft creates the file, but must not replace a value. */
 	if (w->tail)
-		absent = CELLFILE_ABSENT;
+		flags |= CELLFILE_ABSENT;
 	err = cellfile_put(w->fs, p, content, w->ts, flags | absent, &w->ts);
-	return err == -EEXIST && w->tail ? 0 : err;
+	return err == -EEXIST && !absent ? 0 : err;
 }
 
 struct appending {

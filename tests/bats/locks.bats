@@ -61,6 +61,35 @@ win_once() {
 	fi
 }
 
+@test "O_EXCL by two names is won by one, of empty files and of appended ones" {
+	a_column
+	python3 - "$C/latest" "$M/T/R/f:q" <<-'EOF'
+	import errno, os, sys
+	for flags in 0, os.O_APPEND:
+	    for text in b'', b'me':
+	        one, two = (os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | flags)
+	                    for path in sys.argv[1:])
+	        os.write(one, text), os.write(two, text)
+	        os.fsync(one)
+	        try:
+	            os.fsync(two)
+	            assert False, (flags, text)
+	        except OSError as e:
+	            assert e.errno == errno.EEXIST, e
+	        # Who has won goes on.
+	        os.write(one, b'!')
+	        os.fsync(one)
+	        assert open(sys.argv[2], 'rb').read() == text + b'!'
+	        try:
+	            os.close(two)
+	        except OSError as e:
+	            assert e.errno == errno.EEXIST, e
+	        os.close(one)
+	        os.unlink(sys.argv[2])
+	        os.makedirs(os.path.dirname(sys.argv[1]), exist_ok=True)
+	EOF
+}
+
 @test "O_EXCL on latest is won by one of 16 processes" {
 	local round
 	mkdir -p "$M/T/R/f"
