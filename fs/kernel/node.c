@@ -366,6 +366,10 @@ static uint32_t counterpart(const struct nodes *ns, uint32_t index,
 
 	if (n->kind == kind)
 		return n->parent;
+	/* Data is no deeper than keys are long. These may be, and have none. */
+	if (n->kind == NODE_SCRATCH_DIR || n->kind == NODE_VIEW ||
+	    n->kind == NODE_VIEW_NAME)
+		return 0;
 	parent = index == ROOT_ID ? 0 : counterpart(ns, n->parent, kind);
 	if (!parent ||
 	    !node_table_find(&ns->table, parent, node_name(n), &found))

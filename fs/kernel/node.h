@@ -101,7 +101,8 @@ int nodes_hold(struct nodes *ns, uint64_t parent, struct bytes name,
 	       uint64_t *id, uint8_t *kind);
 /*
  * Finds the node with the same names below the parent of one of @kind as @id
- * has below the grandparent: for T/.put/R/F the node of T/R/F. 1 or 0.
+ * has below the grandparent: for T/.put/R/F the node of T/R/F. 1; 0, as of scratch
+ * directories and views.
  */
 int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
 		      uint64_t *out);

@@ -73,6 +73,29 @@ static void a_name_is_one_node_until_it_is_forgotten(void **state)
 	nodes_free(ns);
 }
 
+/* Deeper than a stack is. */
+static void scratch_directories_have_no_counterpart_however_deep(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t dir = enter(ns, ROOT, "T"), put, found;
+
+	assert_int_equal(nodes_enter(ns, dir, bytes_str(".put"), NODE_PUT, 9,
+				     NULL, &put),
+			 0);
+	assert_int_equal(nodes_counterpart(ns, put, NODE_PUT, &found), 1);
+	assert_int_equal(found, dir);
+	found = enter(ns, dir, "R");
+	dir = enter(ns, put, "R");
+	assert_int_equal(nodes_counterpart(ns, dir, NODE_PUT, &put), 1);
+	assert_int_equal(put, found);
+	for (int i = 0; i < 400000; i++)
+		assert_int_equal(nodes_enter(ns, dir, bytes_str(".d"),
+					     NODE_SCRATCH_DIR, 9, NULL, &dir),
+				 0);
+	assert_int_equal(nodes_counterpart(ns, dir, NODE_PUT, &found), 0);
+	nodes_free(ns);
+}
+
 static void what_is_held_is_not_forgotten(void **state)
 {
 	struct nodes *ns = setup();
@@ -769,6 +792,8 @@ int main(void)
 			a_table_has_rows_when_a_child_is_one_or_there_are_many),
 		cmocka_unit_test(a_name_is_one_node_until_it_is_forgotten),
 		cmocka_unit_test(what_is_held_is_not_forgotten),
+		cmocka_unit_test(
+			scratch_directories_have_no_counterpart_however_deep),
 		cmocka_unit_test(a_parent_lives_as_long_as_its_children),
 		cmocka_unit_test(a_stale_or_made_up_id_is_refused),
 		cmocka_unit_test(a_pin_keeps_a_node),
