@@ -116,13 +116,13 @@ static int add_item(struct stage *s, uint64_t parent, const struct place *dir,
 static int add_entries(struct stage *s, uint64_t parent,
 		       const struct place *dir)
 {
+	struct overlay_entry e;
 	struct buf key = {0};
 	bool any = false;
 	int r;
 
 	for (;;) {
 		struct bytes after = buf_bytes(&key);
-		struct overlay_entry e;
 
 		r = overlay_next(s->fs->overlay, parent, any ? &after : NULL,
 				 &e, &key);

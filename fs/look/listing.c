@@ -33,6 +33,7 @@
 struct mark {
 	uint64_t offset; /* behind the entry; 0 = unused */
 	struct dir_position position;
+	uint8_t pieces; /* a bit for each that its name begins with */
 };
 
 struct listing {
@@ -187,6 +188,14 @@ void listing_rest(struct listing *ls, int64_t before)
 	pthread_mutex_unlock(&ls->lock);
 }
 
+/* Compares the entry of the overlay with another of that key and rank. */
+static int overlay_cmp(const struct listing *ls, struct bytes key, uint8_t rank)
+{
+	int c = bytes_cmp(buf_bytes(&ls->overlay_key), key);
+
+	return c ? c : (int)ls->overlay_entry.rank - (int)rank;
+}
+
 /*
  * In .put: directories are entries of the table's node; scratch files, which
  * have one path only, are entries of this directory's own.
@@ -194,7 +203,7 @@ void listing_rest(struct listing *ls, int64_t before)
 static int next_in_put(struct listing *ls, const struct bytes *last)
 {
 	struct overlay *ov = ls->fs->overlay;
-	struct overlay_entry own;
+	struct overlay_entry own = ls->overlay_entry;
 	struct buf key = {0};
 	struct bytes at;
 	int dirs, r;
@@ -208,8 +217,7 @@ static int next_in_put(struct listing *ls, const struct bytes *last)
 	}
 	r = overlay_next(ov, ls->scratch_node, last, &own, &key);
 	if (dirs < 0 || r <= 0 ||
-	    (dirs > 0 &&
-	     bytes_cmp(buf_bytes(&ls->overlay_key), buf_bytes(&key)) < 0)) {
+	    (dirs > 0 && overlay_cmp(ls, buf_bytes(&key), own.rank) < 0)) {
 		buf_free(&key);
 		return r < 0 ? r : dirs;
 	}
@@ -242,6 +250,7 @@ static int fetch_overlay(struct listing *ls)
 		return 0;
 	if (ls->scan.level == NODE_COLUMN && at->begun && !at->overlay)
 		return 0;
+	ls->overlay_entry.rank = at->rank;
 	if (ls->scratch_node)
 		r = next_in_put(ls, after);
 	else
@@ -251,11 +260,16 @@ static int fetch_overlay(struct listing *ls)
 	return r < 0 ? r : 0;
 }
 
-/* The stream is behind the entry with @key from now on. */
+/* The stream is behind the entry with @key, ls->entry, from now on. */
 static int pass(struct listing *ls, struct bytes key, int64_t ts, bool overlay)
 {
 	struct mark *m = mark_of(ls);
 
+	m->pieces = 0;
+	for (int i = 0; i < PIECE_LENGTHS; i++)
+		if (*ls->pieces[i] && !strncmp(ls->entry.name, ls->pieces[i],
+					       strlen(ls->pieces[i])))
+			m->pieces |= 1 << i;
 	if (buf_set(&m->position.key, key) < 0)
 		return why(-ENOMEM, "out of memory for a directory");
 	m->offset = ls->offset;
@@ -263,6 +277,7 @@ static int pass(struct listing *ls, struct bytes key, int64_t ts, bool overlay)
 	m->position.ts = ts;
 	m->position.kind = ls->scan.cell.kind;
 	m->position.overlay = overlay;
+	m->position.rank = overlay ? ls->overlay_entry.rank : RANK_KEY;
 	return 0;
 }
 
@@ -324,11 +339,11 @@ static int name_ahead(struct listing *ls)
 	if (kind_is(d->kind, KIND_PIECE))
 		pos = place_key(d).len;
 	name_part(key, pos, &ls->part);
+	ls->entry.name = ls->part.text;
+	ls->entry.name_len = ls->part.len;
 	/* The store's API can make one that no file's name can spell. */
 	if (ls->part.more && d->kind == NODE_SNAPSHOT_DIR)
 		return 0;
-	ls->entry.name = ls->part.text;
-	ls->entry.name_len = ls->part.len;
 	return !ls->part.more || piece_is_new(ls, &ls->part);
 }
 
@@ -459,21 +474,18 @@ static int take_overlay(struct listing *ls)
 static int take_ahead(struct listing *ls)
 {
 	struct listing_entry *e = &ls->entry;
-	int r;
+	int listed, r;
 
 	*e = (struct listing_entry){0};
 	ls->scan.have = false;
-	r = name_ahead(ls);
-	if (r == 0) {
-		e->name = NULL;
-		return 0;
-	}
+	listed = name_ahead(ls);
 	e->kind = child_kind(ls);
 	ls->by_name = e->kind == NODE_TABLE || e->kind == NODE_SNAPSHOT;
 	e->ino = place_child_ino(ls->dir.ino, bytes_of(e->name, e->name_len));
-	ls->offset++;
+	ls->offset += listed;
+	/* What is not listed is not looked at again. */
 	r = pass(ls, ls->scan.key, ls->scan.cell.ts, false);
-	return r < 0 ? r : 1;
+	return r < 0 ? r : listed;
 }
 
 /* The next of the merged stream into ls->entry. 1, 0, error. */
@@ -498,9 +510,8 @@ static int next_merged(struct listing *ls)
 		else if (!ls->scan.have || column)
 			c = -1;
 		else
-			c = bytes_cmp(buf_bytes(&ls->overlay_key),
-				      ls->scan.key);
-		if (c == 0 && !kind_is(ls->overlay_entry.kind, KIND_PIECE))
+			c = overlay_cmp(ls, ls->scan.key, RANK_KEY);
+		if (c == 0)
 			ls->scan.have = false; /* one name, listed once */
 		if (c <= 0) {
 			r = take_overlay(ls);
@@ -508,10 +519,6 @@ static int next_merged(struct listing *ls)
 		}
 		r = take_ahead(ls);
 		if (r != 0)
-			return r;
-		/* It is not listed, and not looked at again. */
-		r = pass(ls, ls->scan.key, ls->scan.cell.ts, false);
-		if (r < 0)
 			return r;
 	}
 }
@@ -534,19 +541,21 @@ static void start_over(struct listing *ls)
 static void go_to_mark(struct listing *ls, const struct mark *m)
 {
 	size_t pos = 0;
-	struct name_part part;
 
 	dir_scan_restart(&ls->scan);
 	ls->again = false;
 	ls->offset = m->offset;
+	ls->entry.name = NULL;
 	memset(ls->pieces, 0, sizeof(ls->pieces));
 	if (kind_is(ls->scan.level, KIND_PIECE))
 		pos = place_key(&ls->dir).len;
-	if (ls->scan.level != NODE_COLUMN && m->position.key.len > pos) {
-		name_part(buf_bytes(&m->position.key), pos, &part);
-		if (part.more)
-			piece_is_new(ls, &part);
-	}
+	if (m->pieces)
+		name_part(buf_bytes(&m->position.key), pos, &ls->part);
+	for (size_t i = 0; i < PIECE_LENGTHS; i++)
+		if (m->pieces >> i & 1)
+			memcpy(ls->pieces[i], ls->part.text,
+			       NAME_PIECE_MAX -
+				       (NAME_PIECE_MAX - i) % PIECE_LENGTHS);
 }
 
 /* The next entry without attributes. */

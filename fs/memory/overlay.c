@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "fs/text/sorted.h"
+#include "store/value/why.h"
 
 #ifndef OVERLAY_BYTES_MAX /* its test has less */
 #define OVERLAY_BYTES_MAX (256u << 20)
@@ -28,6 +29,7 @@ struct entry {
 	uint64_t hash;		   /* of parent and name */
 	uint64_t parent, node, ino;
 	uint8_t kind;
+	uint8_t rank; /* enum overlay_rank */
 	uint8_t name_len;
 	bool implied, late;
 	uint64_t added_by;
@@ -111,16 +113,10 @@ static struct bytes entry_name(const struct entry *en)
 	return bytes_of(order.data + order.len - en->name_len, en->name_len);
 }
 
-static struct bytes entry_key(const struct entry *en)
-{
-	return bytes_of(en->memory, en->key_len);
-}
-
 /*
- * Entries of a parent are ordered by key, but two names may have one key: a
- * piece and the row whose whole key it is. So the order is key, 00 01, name,
- * where a 00 in the key becomes 00 FF, which keeps the order of keys. With
- * @past, the order is after all names of the key.
+ * Entries of a parent are ordered by key, but several names may have one key. So
+ * the order is key, 00, rank, name, where a 00 in the key becomes 00 FF, which
+ * keeps the order of keys.
  */
 static size_t order_len(struct bytes key, struct bytes name)
 {
@@ -131,7 +127,7 @@ static size_t order_len(struct bytes key, struct bytes name)
 	return n;
 }
 
-static void order_put(struct bytes key, struct bytes name, bool past,
+static void order_put(struct bytes key, uint8_t rank, struct bytes name,
 		      uint8_t *at)
 {
 	for (size_t i = 0; i < key.len; i++) {
@@ -140,7 +136,7 @@ static void order_put(struct bytes key, struct bytes name, bool past,
 			*at++ = 0xff;
 	}
 	*at++ = 0;
-	*at++ = past ? 2 : 1;
+	*at++ = rank;
 	bytes_copy(at, name.data, name.len);
 }
 
@@ -151,38 +147,27 @@ static size_t cost_of(const struct entry *en)
 }
 
 /* Lays out the keys behind the entry. -ENAMETOOLONG. */
-static int entry_keys(struct entry *en, struct bytes key, bool is_piece,
-		      struct bytes name, size_t order)
+static int entry_keys(struct entry *en, struct bytes key, struct bytes name,
+		      size_t order)
 {
 	struct bytes dir = dir_of(&en->parent);
-	uint8_t *at = en->memory;
-	int err;
+	uint8_t *at = en->memory + key.len;
+	int err = sorted_node_place(&en->by_key, at, dir, order);
 
-	bytes_copy(at, key.data, key.len);
-	at += key.len;
-	/*
-	 * After the key that ends with the piece, before all keys that go on.
-	 */
-	if (is_piece)
-		*at++ = 0;
-	en->key_len = (uint32_t)(at - en->memory);
-	err = sorted_node_place(&en->by_key, at, dir, order);
+	bytes_copy(en->memory, key.data, key.len);
 	if (!err)
-		order_put(entry_key(en), name, false, at + dir.len);
+		order_put(key, en->rank, name, at + dir.len);
 	return err;
 }
 
-static int entry_new(const struct overlay *ov, uint64_t parent,
-		     struct bytes key, const struct overlay_entry *e,
-		     struct entry **out)
+static int entry_ranked(const struct overlay *ov, uint64_t parent,
+			struct bytes key, uint8_t rank,
+			const struct overlay_entry *e, struct entry **out)
 {
-	bool is_piece =
-		e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE;
 	struct bytes name = bytes_str(e->name);
-	/* The zero of a piece is two bytes of its order. */
-	size_t order = order_len(key, name) + (is_piece ? 2 : 0);
+	size_t order = order_len(key, name);
 	struct entry *en =
-		malloc(sizeof(*en) + sizeof(parent) + key.len + 1 + order);
+		malloc(sizeof(*en) + sizeof(parent) + key.len + order);
 	int err;
 
 	if (!en)
@@ -193,15 +178,40 @@ static int entry_new(const struct overlay *ov, uint64_t parent,
 		.node = e->node,
 		.ino = e->ino,
 		.kind = e->kind,
+		.rank = rank,
 		.name_len = (uint8_t)name.len,
 		.implied = e->implied,
 		.added_by = e->added_by,
+		.key_len = (uint32_t)key.len,
 	};
-	err = entry_keys(en, key, is_piece, name, order);
+	err = entry_keys(en, key, name, order);
 	if (err)
 		free(en);
 	else
 		*out = en;
+	return err;
+}
+
+static int entry_new(const struct overlay *ov, uint64_t parent,
+		     struct bytes key, const struct overlay_entry *e,
+		     struct entry **out)
+{
+	bool scratch = e->kind == NODE_SCRATCH || e->kind == NODE_SCRATCH_DIR;
+	uint8_t rank = RANK_KEY;
+	struct buf own = {0};
+	struct why_kept kept;
+	int err;
+
+	why_keep(&kept);
+	if (e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE)
+		rank = RANK_PIECE;
+	else if (scratch && name_decode(bytes_str(e->name), &own) < 0)
+		rank = RANK_OTHER;
+	else if (scratch)
+		key = buf_bytes(&own);
+	why_restore(&kept);
+	err = entry_ranked(ov, parent, key, rank, e, out);
+	buf_free(&own);
 	return err;
 }
 
@@ -285,6 +295,7 @@ static void entry_show(const struct entry *en, struct overlay_entry *out)
 	*out = (struct overlay_entry){.node = en->node,
 				      .ino = en->ino,
 				      .kind = en->kind,
+				      .rank = en->rank,
 				      .implied = en->implied,
 				      .late = en->late};
 	memcpy(out->name, name.data, name.len);
@@ -351,7 +362,7 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 		order.data = malloc(order.len);
 		if (!order.data)
 			return -ENOMEM;
-		order_put(*after, bytes_of(NULL, 0), true, order.data);
+		order_put(*after, out->rank + 1, bytes_of(NULL, 0), order.data);
 	}
 	pthread_mutex_lock(&ov->lock);
 	n = sorted_next(tree_of(ov, parent), dir_of(&parent), after != NULL,

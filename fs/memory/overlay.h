@@ -5,8 +5,9 @@
  * mkdir made and that has no cell yet, or that deletes have emptied, is an
  * entry here, as is a regular file that is not data. An entry has a parent node
  * and a name, and pins both nodes, so it survives forget, and moves with a
- * rename of an ancestor. Within a parent they are in the order of their key
- * (the decoded name; a scratch file's name as it is).
+ * rename of an ancestor. Within a parent they are in the order of their key,
+ * the decoded name. A name that spells no key is its own key, and comes behind
+ * the name that spells it (enum overlay_rank).
  *
  *	mkdir T/R	 added		put of T/R/f:q	 settled (the scan
  *	rm T/R/f/q/1	 added again	rmdir T/R	 shows it from now)
@@ -45,10 +46,21 @@
 
 struct overlay;
 
+/*
+ * Which of the names that have a key: a directory's is the one that spells it, as a
+ * scratch file's may be. No two entries of a parent have key and rank in common.
+ */
+enum overlay_rank {
+	RANK_KEY,
+	RANK_PIECE, /* of keys that begin with it */
+	RANK_OTHER,
+};
+
 struct overlay_entry {
 	uint64_t node;
 	uint64_t ino;
 	uint8_t kind; /* enum node_kind: a directory's or NODE_SCRATCH */
+	uint8_t rank; /* shown */
 	/* Made by a delete of F:Q, not by mkdir: removed with its directory. */
 	bool implied;
 	bool late;	   /* overlay_settle() left it to a listing */
@@ -67,7 +79,7 @@ bool overlay_any(struct overlay *ov, uint64_t parent);
 /* Are all entries below it implied? */
 bool overlay_all_implied(struct overlay *ov, uint64_t dir);
 /*
- * The first entry of @parent whose key is greater than @after (NULL: the
+ * The first entry of @parent behind the key @after of rank out->rank (NULL: the
  * first); its key is copied to @key. 1, 0 at the end, -ENOMEM.
  */
 int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,

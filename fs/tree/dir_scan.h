@@ -24,6 +24,7 @@ struct view_scan;
 struct dir_position {
 	bool begun;   /* false: none yet */
 	bool overlay; /* it came from memory */
+	uint8_t rank; /* enum overlay_rank */
 	int64_t ts;
 	uint8_t kind; /* of the cell */
 	struct buf key;

@@ -1,6 +1,7 @@
 #include "tests/unit/unit.h"
 #include "fs/look/listing.h"
 #include "fs/look/lookup.h"
+#include "fs/memory/write_state.h"
 #include "fs/ops/fs_life.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/fs.h"
@@ -273,8 +274,8 @@ static void long_keys_are_directories_listed_once(void **state)
 	end(&w);
 }
 
-static void mkdir_in_memory(struct world *w, const char *parent,
-			    const char *name)
+static void make(struct world *w, const char *parent, const char *name,
+		 bool scratch)
 {
 	struct overlay_entry e;
 	struct fuse_entry_param p;
@@ -283,15 +284,33 @@ static void mkdir_in_memory(struct world *w, const char *parent,
 
 	assert_int_equal(place_of(w->fs, node_of(w, parent), &dir), 0);
 	assert_int_equal(place_child(w->fs, &dir, bytes_str(name), &child), 0);
+	if (scratch)
+		child.kind = NODE_SCRATCH;
 	assert_int_equal(place_stat_blank(w->fs, &child, &st), 1);
 	assert_int_equal(fs_entry(w->fs, dir.node, &child, &st, &p), 0);
+	if (scratch)
+		assert_int_equal(scratch_add(w->fs->writes->scratch, p.ino,
+					     S_IFREG | 0600, 0, 0),
+				 0);
 	e = (struct overlay_entry){
 		.node = p.ino, .ino = st.st_ino, .kind = child.kind};
 	snprintf(e.name, sizeof(e.name), "%s", name);
 	assert_int_equal(
-		overlay_add(w->fs->overlay, dir.node, bytes_str(name), &e), 0);
+		overlay_add(w->fs->overlay, dir.node, place_key(&child), &e),
+		0);
 	place_release(&child);
 	place_release(&dir);
+}
+
+static void make_in_memory(struct world *w, const char *parent,
+			   const char *name)
+{
+	make(w, parent, name, false);
+}
+
+static void make_scratch(struct world *w, const char *parent, const char *name)
+{
+	make(w, parent, name, true);
 }
 
 static void what_is_in_memory_is_merged_and_shown_once(void **state)
@@ -300,9 +319,9 @@ static void what_is_in_memory_is_merged_and_shown_once(void **state)
 	struct world w;
 
 	begin(&w);
-	mkdir_in_memory(&w, "t", "a");
-	mkdir_in_memory(&w, "t", "c");
-	mkdir_in_memory(&w, "t", "z");
+	make_in_memory(&w, "t", "a");
+	make_in_memory(&w, "t", "c");
+	make_in_memory(&w, "t", "z");
 	put(&w, "b");
 	put(&w, "c");
 	put(&w, "d");
@@ -315,11 +334,81 @@ static void what_is_in_memory_is_merged_and_shown_once(void **state)
 	assert_string_equal(take(ls, 9, NULL), "b c d z");
 	/* A row emptied by deletes is in memory from then on. */
 	assert_int_equal(listing_seek(ls, 4), 0);
-	mkdir_in_memory(&w, "t", "d");
+	make_in_memory(&w, "t", "d");
 	change(&w, CHANGE_DELETE_ROW, bytes_str("d"), "", bytes_str(""),
 	       TS_AUTO);
 	assert_string_equal(take(ls, 9, NULL), "b c d z");
 	listing_close(ls);
+	end(&w);
+}
+
+/* All names; and from behind each of them, to which a reader seeks, the others. */
+static void assert_lists_from_anywhere(struct world *w, const char *path,
+				       const char *want)
+{
+	struct listing *ls = open_path(w, path);
+	uint64_t at[16];
+	size_t n = 0;
+
+	assert_lists(w, path, want);
+	take(ls, 2, &at[0]);
+	while (*take(ls, 1, &at[n + 1]))
+		n++;
+	for (size_t i = n + 1; i-- > 0;) {
+		const char *rest = want;
+
+		for (size_t k = 0; k < i; k++)
+			rest += strcspn(rest, " ") + (k + 1 < n);
+		assert_int_equal(listing_seek(ls, at[i]), 0);
+		assert_string_equal(take(ls, 16, NULL), rest);
+	}
+	listing_close(ls);
+}
+
+static void a_scratch_file_hides_no_key_that_has_another_name(void **state)
+{
+	static const char *const dirs[] = {"t", "t/r/f"};
+	/* One is .a, the other's name is that of a scratch file as well. */
+	const struct bytes keys[] = {bytes_str(".a"), bytes_str("#\x01")};
+	struct world w;
+
+	begin(&w);
+	w.fs->budget.max = 1 << 20;
+	for (int i = 0; i < 2; i++) {
+		change(&w, CHANGE_PUT, keys[i], "f", bytes_str(""), 5);
+		change(&w, CHANGE_PUT, bytes_str("r"), "f", keys[i], 5);
+	}
+	for (int i = 0; i < 2; i++) {
+		make_scratch(&w, dirs[i], "#%01");
+		make_scratch(&w, dirs[i], ".a");
+		make_scratch(&w, dirs[i], ".b");
+		make_in_memory(&w, dirs[i], "%2Eb");
+	}
+	assert_lists_from_anywhere(&w, "t", ".schema #%01 %2Ea .a %2Eb .b r");
+	assert_lists_from_anywhere(&w, "t/r/f", "#%01 %2Ea .a %2Eb .b");
+	end(&w);
+}
+
+static void a_piece_is_listed_once_from_anywhere(void **state)
+{
+	static const char *const tails[] = {
+		"\xF0\x90\x80\x80, long", "\xF0\x91", "\xF0\x92\x80\x80, long"};
+	char start[248], row[300], want[900];
+	struct world w;
+
+	begin(&w);
+	memset(start, 'k', 247);
+	start[247] = '\0';
+	for (int i = 0; i < 3; i++) {
+		snprintf(row, sizeof(row), "%s%s", start, tails[i]);
+		put(&w, row);
+	}
+	snprintf(want, sizeof(want), ".schema %s%%+ %s%%F0%%91", start, start);
+	assert_lists_from_anywhere(&w, "t", want);
+	/* Also when it is in memory as well. */
+	snprintf(row, sizeof(row), "%s%%+", start);
+	make_in_memory(&w, "t", row);
+	assert_lists_from_anywhere(&w, "t", want);
 	end(&w);
 }
 
@@ -561,6 +650,9 @@ int main(void)
 		cmocka_unit_test(a_listing_that_rested_goes_on_at_every_level),
 		cmocka_unit_test(long_keys_are_directories_listed_once),
 		cmocka_unit_test(what_is_in_memory_is_merged_and_shown_once),
+		cmocka_unit_test(
+			a_scratch_file_hides_no_key_that_has_another_name),
+		cmocka_unit_test(a_piece_is_listed_once_from_anywhere),
 		cmocka_unit_test(a_name_of_the_tree_is_looked_up_once),
 		cmocka_unit_test(control_names_are_listed_only_when_asked),
 		cmocka_unit_test(
