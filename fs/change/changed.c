@@ -166,7 +166,7 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 	unsigned acts = acts_of(m);
 	uint64_t turn;
 
-	w->kept = false;
+	w->left = false;
 	if (acts & HAS_TTL)
 		fstable_has_cell_ttl(w->table);
 	if (!(acts & DELETES)) {
@@ -185,10 +185,9 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 		/* Another delete, which may take the rest, begins later. */
 		if (one && turn)
 			another = has_another(w, m->row, c);
-		if (another > 0)
-			continue;
-		w->kept |= one && (!turn || another < 0 || may_come_back(w, c));
-		directories_keep(w, m->row, c, turn);
+		w->left |= one && (!turn || another || may_come_back(w, c));
+		if (another <= 0)
+			directories_keep(w, m->row, c, turn);
 	}
 	return turn;
 }
@@ -490,8 +489,8 @@ static void tell(const struct changer *w, const struct mutation *m, bool puts)
 /*
  * May the overlay have directories of the column of the i-th change that the store has
  * by now? Not behind a delete of the whole column, which leaves no cell there. Behind that
- * of a version only if it has kept directories that it cannot be sure of (w->kept), or if
- * it @missed something: see overlay_delete_end().
+ * of a version only if it may have left others (w->left), or if it @missed something: see
+ * overlay_delete_end().
  */
 static bool may_settle(const struct changer *w, const struct mutation *m,
 		       size_t i, bool missed)
@@ -504,7 +503,7 @@ static bool may_settle(const struct changer *w, const struct mutation *m,
 
 		if (!same_column(c, first))
 			break;
-		may = writes_value(c) || (w->kept && c->op == CHANGE_DELETE);
+		may = writes_value(c) || (w->left && c->op == CHANGE_DELETE);
 	}
 	return may;
 }

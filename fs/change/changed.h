@@ -14,8 +14,8 @@
  *		(moved.h).
  *		Directories that now hold a cell leave memory (not those that
  *		a stream fills). After a delete the store is asked for one only
- *		if an older version may have come back, or if a put meanwhile
- *		had to leave that to the delete (overlay.h).
+ *		if it may have left a version, or if a put meanwhile had to leave
+ *		that to the delete (overlay.h).
  *		The kernel drops what it keeps of the row (invalidate.h):
  *
  *	put			the column's attributes; the version, if it has
@@ -64,10 +64,10 @@ struct changer {
 	bool put;		  /* by a path in .put */
 	bool program;
 	/*
-	 * By changed_before(): directories were kept above a version behind which
-	 * others may be seen again.
+	 * By changed_before(): behind a version that is deleted there are others, or
+	 * some may be seen again.
 	 */
-	bool kept;
+	bool left;
 	/* And of what only puts: overlay_deletes() of the row. */
 	uint64_t deletes;
 };

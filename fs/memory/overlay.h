@@ -21,7 +21,7 @@
  *	lookup	asks here, then the store, and again if anything was settled
  *		or added meanwhile
  *
- * A delete that knows what it left in the store settles nothing itself, unless
+ * A delete that knows to have left no version settles nothing itself, unless
  * it was in the way of who wanted to: overlay_delete_end() says so.
  *
  * So an entry may remain although the store also has the directory: a listing

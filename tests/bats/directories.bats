@@ -134,6 +134,18 @@ take() {
 	[ -z "$(ls -A "$M/T/.put/R")" ]
 }
 
+@test "one that a line filled goes with its cells, once a file of it was removed" {
+	local how
+
+	for how in "rm $M/T/R/f/q/1" "mv $M/T/R/f/q/1 $M/T/R/f:p"; do
+		mkdir -p "$M/T/R/f/q"
+		printf 'R\tf:q\t%d\tx\n' 1 2 > "$M/T/.cells"
+		$how
+		take row
+		[ -z "$(ls "$M/T")" ]
+	done
+}
+
 @test "a directory that was being listed when it was filled goes with its cells, too" {
 	mkdir -p "$M/T/R/f"
 	python3 -c 'for i in range(5000): print(f"R\tf:c{i:05}\t1\tx")' > "$M/T/.cells"
