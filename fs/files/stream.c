@@ -190,7 +190,9 @@ static void shrink(struct stream *s)
 	buf_free(&s->text);
 	s->text = less;
 	s->start = 0;
-	(void)hold(s, kept(s), s->scan_held);
+	/* To get something back for more, others would be had to rest from here. */
+	if (kept(s) < s->text_held)
+		(void)hold(s, kept(s), s->scan_held);
 }
 
 /* Closes the scan until the next read. Without memory it stays open. */

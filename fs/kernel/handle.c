@@ -184,12 +184,29 @@ uint64_t handles_count(struct handles *hs)
 	return n;
 }
 
+/* The first of that type from the slot *i on, with a reference; *i is behind it. */
+static struct open_file *next_of(struct handles *hs, const struct file_ops *ops,
+				 uint32_t *i)
+{
+	struct open_file *f = NULL;
+
+	pthread_mutex_lock(&hs->lock);
+	while (!f && *i < hs->nslots) {
+		f = hs->slots[(*i)++].file;
+		if (f && f->ops != ops)
+			f = NULL;
+	}
+	if (f)
+		open_file_hold(f);
+	pthread_mutex_unlock(&hs->lock);
+	return f;
+}
+
 void handles_each(struct handles *hs, const struct file_ops *ops,
 		  void (*fn)(void *arg, struct open_file *f), void *arg)
 {
-	pthread_mutex_lock(&hs->lock);
-	for (uint32_t i = 0; i < hs->nslots; i++)
-		if (hs->slots[i].file && hs->slots[i].file->ops == ops)
-			fn(arg, hs->slots[i].file);
-	pthread_mutex_unlock(&hs->lock);
+	struct open_file *f;
+
+	for (uint32_t i = 0; (f = next_of(hs, ops, &i)); open_file_drop(f))
+		fn(arg, f);
 }

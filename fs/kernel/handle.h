@@ -104,7 +104,10 @@ struct open_file *handles_get(struct handles *hs, uint64_t fh,
 /* Frees the number and gives the table's reference back. */
 void handles_release(struct handles *hs, struct fs *fs, uint64_t fh);
 uint64_t handles_count(struct handles *hs);
-/* Calls @fn for each open file of that type, under the lock. */
+/*
+ * Calls @fn for each open file of that type, with a reference: for one that is opened
+ * or released meanwhile, perhaps.
+ */
 void handles_each(struct handles *hs, const struct file_ops *ops,
 		  void (*fn)(void *arg, struct open_file *f), void *arg);
 

@@ -125,6 +125,37 @@ static void count(void *arg, struct open_file *f)
 	++*(int *)arg;
 }
 
+struct visit {
+	struct handles *hs;
+	uint64_t fh[2];
+	int n;
+};
+
+/* Opens and releases as who gives memory back may, and goes on to the next. */
+static void release_all(void *arg, struct open_file *f)
+{
+	struct visit *v = arg;
+
+	assert_int_equal(handles_count(v->hs), v->n ? 0 : 2);
+	handles_release(v->hs, NULL, v->fh[0]);
+	handles_release(v->hs, NULL, v->fh[1]);
+	assert_int_equal(f->refs, 1);
+	v->n++;
+}
+
+static void who_looks_at_each_may_use_the_table(void **state)
+{
+	struct open_file a = a_file(&dir_ops), b = a_file(&dir_ops);
+	struct visit v = {.hs = *state};
+
+	v.fh[0] = opened(v.hs, &a);
+	v.fh[1] = opened(v.hs, &b);
+	handles_each(v.hs, &dir_ops, release_all, &v);
+	assert_int_equal(v.n, 1);
+	assert_int_equal(freed, 2);
+	handles_free(v.hs, NULL);
+}
+
 static void thousands_can_be_open(void **state)
 {
 	enum {
@@ -189,6 +220,8 @@ int main(void)
 		cmocka_unit_test_setup(
 			who_uses_a_file_has_it_beyond_its_release, begin),
 		cmocka_unit_test_setup(what_is_left_open_is_released_at_the_end,
+				       begin),
+		cmocka_unit_test_setup(who_looks_at_each_may_use_the_table,
 				       begin),
 		cmocka_unit_test_setup(thousands_can_be_open, begin),
 		cmocka_unit_test_setup(
