@@ -45,6 +45,24 @@ int __wrap_wal_tick(struct wal *w)
 	return r;
 }
 
+/* A wait for this condition is the call instead. */
+static pthread_cond_t *waited;
+static void (*meanwhile)(struct temp_store *s);
+static struct temp_store *meanwhile_arg;
+
+int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
+{
+	if (cond != waited)
+		return __real_pthread_cond_wait(cond, lock);
+	waited = NULL;
+	pthread_mutex_unlock(lock);
+	meanwhile(meanwhile_arg);
+	pthread_mutex_lock(lock);
+	return 0;
+}
+
 static void what_nobody_syncs_waits_for_no_more_than_a_second(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -313,6 +331,34 @@ static void a_new_table_loses_versions_when_asked_to_compact(void **state)
 	put_twelve(s);
 	assert_int_equal(store_compact(s->store, NULL), 0);
 	assert_int_equal(versions_of_twenty(s), 3);
+}
+
+/* All versions are to be kept now, and the merge that ran ends. */
+static void raise_versions(struct temp_store *s)
+{
+	struct lsm *db = lsm_of(s->store);
+
+	assert_int_equal(versions_of_twenty(s), 12);
+	pthread_mutex_lock(&db->state);
+	db->tables[0]->now->trees[0]->compacting = false;
+	db->compacting--;
+	pthread_mutex_unlock(&db->state);
+}
+
+static void who_waited_to_compact_goes_by_the_schema_of_then(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db = lsm_of(s->store);
+
+	put_twelve(s);
+	db->tables[0]->now->trees[0]->compacting = true;
+	db->compacting++;
+	waited = &db->done;
+	meanwhile = raise_versions;
+	meanwhile_arg = s;
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_null(waited);
+	assert_int_equal(versions_of_twenty(s), 12);
 }
 
 static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
@@ -778,6 +824,7 @@ int main(void)
 		SMALL(what_is_written_in_order_is_not_merged),
 		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),
 		SMALL(a_new_table_loses_versions_when_asked_to_compact),
+		SMALL(who_waited_to_compact_goes_by_the_schema_of_then),
 		USUAL(what_was_flushed_is_merged_when_nobody_writes),
 		USUAL(a_store_that_closes_waits_for_no_merge),
 		USUAL(a_store_that_nobody_uses_sleeps),

@@ -616,20 +616,24 @@ static int pick_asked(struct task *k, unsigned newest)
 static int try_compact_tree(struct lsm *db, struct tree *t, unsigned newest,
 			    bool *again)
 {
-	struct task k = {.tree = t};
+	struct tree_walk w = {0};
+	struct task k = {0};
 	int r;
 
 	*again = false;
-	if (!tree_live(db, t->id, &k.tree, &k.attrs, &k.table))
-		return 0;
 	pthread_mutex_lock(&db->state);
 	while (t->compacting)
 		pthread_cond_wait(&db->done, &db->state);
-	t->compacting = true;
-	db->compacting++;
-	k.levels = t->levels;
-	levels_ref(k.levels);
+	while (trees_next(db, &w) && w.tree != t)
+		;
+	if (w.tree == t) {
+		begin_task(db, &w, &k);
+		/* Of a new table, too. */
+		k.attrs = *w.attrs;
+	}
 	pthread_mutex_unlock(&db->state);
+	if (!k.tree)
+		return 0;
 	r = pick_asked(&k, newest);
 	r = do_task(db, &k, r);
 	*again = k.damaged;
