@@ -41,37 +41,59 @@ static int pick_family(struct lsm_scan *sc, struct family_scan *f)
 	return r;
 }
 
-/* The present row: 1 if anything of it is handed out. */
+/*
+ * Picks from the families that are left of the present row: 1 if anything of it
+ * is handed out. One that is damaged ends there when it is passed.
+ */
 static int pick_row(struct lsm_scan *sc)
 {
-	int r = pick_begin(&sc->pick, buf_bytes(&sc->row));
+	for (; sc->current < sc->nfamilies; sc->current++) {
+		struct family_scan *f = &sc->families[sc->current];
+		int r;
 
-	if (r <= 0)
-		return r;
-	r = 0;
-	for (uint32_t i = 0; r == 0 && i < sc->nfamilies; i++)
-		if (scan_on_row(sc, &sc->families[i]))
-			r = pick_family(sc, &sc->families[i]);
-	return r < 0 ? r : pick_end(&sc->pick);
+		if (!scan_on_row(sc, f))
+			continue;
+		sc->at = f->at;
+		r = pick_family(sc, f);
+		if (r < 0)
+			return r;
+	}
+	return pick_end(&sc->pick);
+}
+
+/* To the next row that the filter lets in: 1, 0 at the end, or negative. */
+static int begin_row(struct lsm_scan *sc)
+{
+	while (!pick_done(&sc->pick)) {
+		int r = scan_next_row(sc);
+
+		if (r <= 0)
+			return r;
+		r = pick_begin(&sc->pick, buf_bytes(&sc->row));
+		if (r)
+			return r;
+		sc->rows--;
+		sc->current = sc->nfamilies;
+	}
+	return 0;
 }
 
 int scan_next_picked(struct lsm_scan *sc, struct cell *out)
 {
-	int r;
+	/* Where damage of it was passed. */
+	bool in_row = sc->in_row && sc->current < sc->nfamilies;
 
-	while (pick_next(&sc->pick, out) == 0) {
-		/* A row that shows nothing does not count. */
-		do {
-			if (pick_done(&sc->pick))
-				return 0;
-			r = scan_next_row(sc);
-			if (r <= 0)
-				return r;
-			r = pick_row(sc);
-			sc->rows -= r == 0;
-		} while (r == 0);
+	while (in_row || pick_next(&sc->pick, out) == 0) {
+		int r = in_row ? 1 : begin_row(sc);
+
+		if (r <= 0)
+			return r;
+		in_row = false;
+		r = pick_row(sc);
 		if (r < 0)
 			return r;
+		/* A row that shows nothing does not count. */
+		sc->rows -= r == 0;
 	}
 	return 1;
 }
