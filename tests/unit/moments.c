@@ -679,6 +679,47 @@ static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+/*
+ * What another backup holds of the log is neither needed any more nor kept yet, also
+ * where the store has died since.
+ */
+static void a_backup_beside_another_has_the_log_up_to_it(void **state)
+{
+	for (int dies = 0; dies < 2; dies++) {
+		struct temp_store a = {
+			.options = {.os = &os, .inline_background = true}};
+		char folder[80], cmd[100];
+		struct hold *other;
+		int64_t at;
+
+		assert_int_equal(temp_make(&a), 0);
+		snprintf(folder, sizeof(folder), "%s.b", a.path);
+		assert_int_equal(store_keep_log(a.store, 64 << 20), 0);
+		put(&a, "first");
+		carry(folder, a.store, a.path);
+		assert_int_equal(store_hold(a.store, &other), 0);
+		put(&a, "second");
+		at = now;
+		put(&a, "third");
+		if (!dies)
+			carry(folder, a.store, a.path);
+		assert_int_equal(store_flush(a.store, NULL), 0);
+		hold_release(other);
+		if (dies)
+			carry_at_rest(folder, &a, true);
+		assert_string_equal(value_at(folder, at, true), "second");
+		/* The next one has what the log goes on with. */
+		put(&a, "fourth");
+		at = now;
+		put(&a, "fifth");
+		carry(folder, a.store, a.path);
+		assert_string_equal(value_at(folder, at, true), "fourth");
+		assert_int_equal(temp_remove(&a), 0);
+		snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
+		assert_int_equal(system(cmd), 0);
+	}
+}
+
 static void count(void *arg, const char *sentence)
 {
 	++*(int *)arg;
@@ -1010,6 +1051,7 @@ int main(void)
 		cmocka_unit_test(
 			two_stores_of_one_backup_are_not_taken_for_one),
 		cmocka_unit_test(a_log_whose_end_is_not_kept_leads_nowhere),
+		cmocka_unit_test(a_backup_beside_another_has_the_log_up_to_it),
 		cmocka_unit_test(
 			a_check_finds_each_kept_segment_that_is_damaged),
 		cmocka_unit_test(a_kept_segment_that_cannot_be_had_is_left_out),

@@ -119,7 +119,8 @@ struct wal_file {
 };
 /*
  * Calls @each for the files that hold what was appended from segment @first on up
- * to what wal_hold() gave. A negative return ends it.
+ * to what wal_hold() gave, and for segments before it that are to be kept and are
+ * not yet. A negative return ends it.
  */
 int wal_files(struct wal *w, uint64_t first, uint64_t end, uint64_t pos,
 	      int (*each)(void *arg, const struct wal_file *f), void *arg);

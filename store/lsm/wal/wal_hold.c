@@ -91,7 +91,6 @@ static int sealed_files(struct wal *w, uint64_t first, uint64_t end,
 
 struct whole_files {
 	struct wal *w;
-	uint64_t first;
 	int (*each)(void *arg, const struct wal_file *f);
 	void *arg;
 };
@@ -104,10 +103,8 @@ static int whole_file(void *arg, const char *name)
 	uint64_t number;
 	int rc;
 
-	if (wal_segment_number(name, &number)
-		    ? number < k->first
-		    : strcmp(name, WAL_RING_NAME) &&
-			      strcmp(name, WAL_MADE_NAME))
+	if (!wal_segment_number(name, &number) && strcmp(name, WAL_RING_NAME) &&
+	    strcmp(name, WAL_MADE_NAME))
 		return 0;
 	rc = os_open(k->w->dir, name, OS_READ, &file);
 	if (rc < 0)
@@ -122,8 +119,11 @@ static int whole_file(void *arg, const char *name)
 int wal_files(struct wal *w, uint64_t first, uint64_t end, uint64_t pos,
 	      int (*each)(void *arg, const struct wal_file *f), void *arg)
 {
-	struct whole_files k = {w, first, each, arg};
+	struct whole_files k = {w, each, arg};
 
+	/* The hold keeps what was to be released from becoming kept segments. */
+	if (w->keep_limit && w->first < first)
+		first = w->first;
 	return w->read_only ? os_dir_list(w->dir, whole_file, &k)
 			    : sealed_files(w, first, end, pos, each, arg);
 }
