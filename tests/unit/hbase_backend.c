@@ -34,6 +34,7 @@ struct played_cluster {
 	unsigned unserved;	    /* so often the region is elsewhere */
 	bool read_only;
 	bool keeps; /* a family of others that keeps deleted cells */
+	bool loses; /* a family, once a scan of it has had its first batch */
 	_Atomic bool is_dropped; /* the table, by another client */
 	bool takes_sum;		 /* what comes is one */
 	const char *refusal;	 /* what a server says to changes, or NULL */
@@ -106,13 +107,21 @@ static void answer_scan(struct played_cluster *c, int fd,
 	assert_int_equal(proto_take(q->message, &pb_scan_request, &m), 0);
 	if (is_meta(m.region.name)) {
 		server_put_region(&e, c->port);
+	} else if (c->loses && !c->ncells) {
+		server_refuse(fd, q->id, "x.NoSuchColumnFamilyException");
+		return;
 	} else {
 		c->wants_lengths = wants_lengths(m.scan.filter);
 		c->of_all += !names(m.scan.filter, "ColumnRangeFilter");
 		put_cells(c, m.scan.columns, &e);
 	}
 	proto_init(&pb_scan_response, &answer);
-	answer.more = answer.more_in_region = false;
+	answer.more = answer.more_in_region =
+		c->loses && !is_meta(m.region.name);
+	if (answer.more) {
+		answer.scanner = 7;
+		c->ncells = 0;
+	}
 	server_answer_cells(fd, q->id, &pb_scan_response, &answer,
 			    buf_bytes(&cells));
 	buf_free(&cells);
@@ -941,6 +950,49 @@ static void families_have_times_where_the_scan_has_none(void **state)
 	end(&c);
 }
 
+/* What a scan gives where a family goes with, or before, its first cell. */
+static void assert_lost(const struct change *cells, size_t ncells,
+			size_t nfamilies, int want)
+{
+	const struct column_name columns[] = {
+		{.family = bytes_str("a"), .whole_family = true},
+		{.family = bytes_str("b"), .whole_family = true},
+	};
+	const struct scan_spec spec = {.granularity = SCAN_CELLS,
+				       .columns = columns,
+				       .ncolumns = nfamilies};
+	struct played_cluster c = {
+		.cells = cells, .ncells = ncells, .loses = true};
+	struct scan *sc;
+	struct cell cell;
+
+	begin(&c);
+	assert_int_equal(scan_open(c.t, &spec, &sc), 0);
+	if (ncells)
+		assert_int_equal(scan_next(sc, &cell), 1);
+	assert_int_equal(scan_next(sc, &cell), want);
+	if (want < 0)
+		assert_non_null(strstr(store_why(), "a family was dropped"));
+	scan_close(sc);
+	end(&c);
+}
+
+/* Or an export would end with the mark that it is whole. */
+static void what_loses_a_family_does_not_look_whole(void **state)
+{
+	static const struct change cell = {
+		.op = CHANGE_PUT,
+		.family = {(const uint8_t *)"a", 1},
+		.qualifier = {(const uint8_t *)"q", 1},
+		.ts = 5,
+	};
+
+	assert_lost(&cell, 1, 2, -EBUSY);
+	assert_lost(&cell, 1, 1, -EBUSY);
+	assert_lost(NULL, 0, 2, -EBUSY);
+	assert_lost(NULL, 0, 1, 0);
+}
+
 static void assert_flushed(struct played_cluster *c, const char *methods)
 {
 	char *from;
@@ -1061,6 +1113,7 @@ int main(void)
 		cmocka_unit_test(
 			a_family_that_another_client_adds_meanwhile_stays),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
+		cmocka_unit_test(what_loses_a_family_does_not_look_whole),
 		cmocka_unit_test(
 			a_table_is_flushed_by_the_master_or_the_servers),
 		cmocka_unit_test(a_region_that_moved_is_flushed_where_it_is),

@@ -320,16 +320,24 @@ static int next_result(struct hbase_scan *sc, struct cell *out)
 	return r < 0 ? r : 1;
 }
 
+/*
+ * A family that was asked for has been dropped. Alone, and before anything of it
+ * was given, it is as one that is empty; else what is given would look whole.
+ */
+static int end_without_family(const struct hbase_scan *sc)
+{
+	if (sc->request.ncolumns == 1 && !sc->base.cells)
+		return 0;
+	return why(-EBUSY, "a family was dropped while it was read: read again "
+			   "what is left");
+}
+
 int hbase_scan_next(struct scan *base, struct cell *out, size_t n)
 {
 	struct hbase_scan *sc = scan_of(base);
-	int r;
+	int r = sc->request.picks ? next_picked(sc, out) : next_result(sc, out);
 
-	if (sc->request.picks)
-		return next_picked(sc, out);
-	r = next_result(sc, out);
-	if (r > 0)
+	if (r > 0 && !sc->request.picks)
 		show(sc, out);
-	/* The table's family has been dropped meanwhile. */
-	return r == -EPERM ? 0 : r;
+	return r == -EPERM ? end_without_family(sc) : r;
 }

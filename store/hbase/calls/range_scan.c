@@ -282,9 +282,9 @@ static int next_batch(struct range_scan *s, struct failure *f)
 	attempt_end(&s->calls[s->at]);
 	s->at = !s->at;
 	s->is_ahead = false;
-	if (r == 0)
-		r = take_batch(s);
-	else if (f->cure != CURE_NONE) {
+	if (r < 0) {
+		if (f->cure == CURE_NONE)
+			return f->err;
 		/* A scanner that missed a call is of no use any more. */
 		if (f->cure == CURE_LOCATE)
 			region_forget(s->cluster, s->region);
@@ -293,6 +293,7 @@ static int next_batch(struct range_scan *s, struct failure *f)
 		s->is_open = false;
 		return f->err;
 	}
+	r = take_batch(s);
 	/*
 	 * A caller that has read two batches will probably read on, so the
 	 * server begins with the next one.
