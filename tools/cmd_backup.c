@@ -388,11 +388,9 @@ int check_backups(const char *dir, void (*say)(void *arg, const char *sentence),
 	if (folder_open(dir, FOLDER_READ, &f) < 0)
 		return fail_store(dir);
 	progress_begin("check", "MiB", all_that_is_checked(&f));
-	for (i = 0; r >= 0 && i < f.n; i++) {
-		r = backup_check(&f, f.numbers[i], known, &kinds, say, arg,
+	for (i = 0; r >= 0 && i < f.n; i++)
+		r = backup_check(&f, f.numbers[i], &known, &kinds, say, arg,
 				 &watch);
-		known = f.numbers[i];
-	}
 	progress_clear();
 	n = f.n;
 	folder_close(&f);

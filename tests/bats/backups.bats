@@ -855,6 +855,20 @@ synced_first() {
 	backup "$M" "$T/b"
 }
 
+@test "what a backup shares with one that cannot be checked is checked" {
+	local file
+
+	a_table
+	backup "$M" "$T/b" --copy
+	backup "$M" "$T/b"
+	file=$(largest "$T/b/2")
+	harm "$file"
+	echo 'cellfs backup 1' >"$T/b/1/BACKUP"
+	run -1 ctl check "$T/b"
+	[[ $output == *"backup 1 of $T/b: its file BACKUP is damaged"* ]]
+	[[ $output == *"backup 2: ${file##*/} is not what the backup has had"* ]]
+}
+
 @test "a directory of backups is one store's alone, and apart from it" {
 	local dir
 

@@ -83,10 +83,11 @@ enum backup_fault {
 /*
  * Verifies one backup: that it has the files of its inventory, with their hashes,
  * and that they are a sound store. Files that are links to those of backup
- * @known (0: none) are passed over. The number of faults, or negative; *kinds gets
- * theirs besides.
+ * *known (0: none) are passed over; it is this one from then on, unless its own
+ * inventory is damaged, so that nobody knows of its files. The number of faults,
+ * or negative; *kinds gets theirs besides.
  */
-int backup_check(struct folder *f, uint64_t number, uint64_t known,
+int backup_check(struct folder *f, uint64_t number, uint64_t *known,
 		 unsigned *kinds, void (*say)(void *arg, const char *sentence),
 		 void *arg, const struct carry_watch *w);
 

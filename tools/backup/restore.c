@@ -396,7 +396,7 @@ static int check_files(struct checking *k)
 	return r;
 }
 
-int backup_check(struct folder *f, uint64_t number, uint64_t known,
+int backup_check(struct folder *f, uint64_t number, uint64_t *known,
 		 unsigned *kinds, void (*tell)(void *arg, const char *sentence),
 		 void *arg, const struct carry_watch *w)
 {
@@ -404,7 +404,7 @@ int backup_check(struct folder *f, uint64_t number, uint64_t known,
 	struct checking k = {.inventory = &inventory,
 			     .watch = w,
 			     .dir = -1,
-			     .known = known ? folder_enter(f, known) : -1,
+			     .known = *known ? folder_enter(f, *known) : -1,
 			     .say = tell,
 			     .arg = arg,
 			     .number = number};
@@ -420,6 +420,8 @@ int backup_check(struct folder *f, uint64_t number, uint64_t known,
 		r = k.dir = folder_enter(f, number);
 	if (r >= 0)
 		r = check_files(&k);
+	if (r == 0)
+		*known = number;
 	if (r == 0 && asprintf(&path, "%s/%" PRIu64, f->path, number) < 0)
 		r = why(-ENOMEM, "out of memory");
 	/* With the hashes right its blocks are, too; not so without. */
