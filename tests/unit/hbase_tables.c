@@ -1,0 +1,335 @@
+/*
+ * What a store sends to a cluster (hbase_played.h) for tables as a whole: their
+ * schemas, their snapshots, and their care.
+ */
+#include <limits.h>
+
+#include "tests/unit/unit.h"
+#include "tests/unit/hbase_played.h"
+
+static void a_table_with_a_snapshot_is_not_emptied(void **state)
+{
+	struct played_cluster c = {0};
+
+	begin(&c);
+	assert_int_equal(store_table_truncate(c.s, bytes_str("t")), -ENOTEMPTY);
+	assert_int_equal(store_table_drop(c.s, bytes_str("t"), false),
+			 -ENOTEMPTY);
+	assert_null(strstr(c.methods, "DisableTable"));
+	end(&c);
+}
+
+/* Waits until what was believed of the table is old. */
+static int name_of_table(struct table *t, int until)
+{
+	char name[TABLE_NAME_LEN_MAX + 1];
+	int r = 0;
+
+	for (unsigned i = 0; i < 600; i++) {
+		r = table_name(t, name);
+		if (r == until)
+			break;
+		usleep(50000);
+	}
+	return r;
+}
+
+/* Or who has it open would go on with it, and nobody could make it anew. */
+static void a_table_that_another_client_drops_has_no_name(void **state)
+{
+	struct played_cluster c = {0};
+	struct schema schema;
+	uint64_t version;
+
+	begin(&c);
+	version = table_schema_version(c.t);
+	assert_int_equal(name_of_table(c.t, 0), 0);
+	c.is_dropped = true;
+	assert_int_equal(name_of_table(c.t, -ENOENT), -ENOENT);
+	assert_true(table_schema_version(c.t) > version);
+	assert_int_equal(table_schema(c.t, &schema), -ENOENT);
+	/* And one of that name, which may be like it, is another one. */
+	version = table_schema_version(c.t);
+	c.is_dropped = false;
+	assert_int_equal(name_of_table(c.t, 0), 0);
+	assert_true(table_schema_version(c.t) > version);
+	end(&c);
+}
+
+/* What HBase cannot keep is known before the change is made. */
+static void a_schema_is_judged_without_a_change(void **state)
+{
+	struct alter a = {.rest = ALTER_KEEP, .dry = true};
+	struct played_cluster c = {0};
+
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	assert_int_equal(table_change(c.t, &a), 0);
+	a.to.families[0].attrs.ttl_ms = 36500 * 86400000ull;
+	assert_int_equal(table_change(c.t, &a), -EINVAL);
+	assert_non_null(strstr(store_why(), "3153600000 s"));
+	assert_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&a.to);
+	end(&c);
+}
+
+struct meanwhile {
+	struct played_cluster *c;
+	unsigned calls;
+};
+
+static int edit_mode(void *arg, const struct schema *now, struct alter *a)
+{
+	struct meanwhile *m = arg;
+
+	assert_int_equal(now->families[0].attrs.new_version_behavior, m->calls);
+	m->calls++;
+	pthread_mutex_lock(&m->c->lock);
+	m->c->new_version_behavior = true;
+	pthread_mutex_unlock(&m->c->lock);
+	a->dry = true;
+	return schema_copy(&a->to, now);
+}
+
+static void an_edit_is_made_again_of_what_another_client_did(void **state)
+{
+	struct played_cluster c = {0};
+	struct meanwhile m = {&c, 0};
+
+	begin(&c);
+	assert_int_equal(table_edit(c.t, edit_mode, &m), 0);
+	assert_int_equal(m.calls, 2);
+	end(&c);
+}
+
+static void a_family_is_added_to_those_that_are_there(void **state)
+{
+	struct played_cluster c = {0};
+	struct schema known;
+
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &known), 0);
+	c.has_c = true;
+	assert_int_equal(table_add_family(c.t, bytes_str("c")), -EEXIST);
+	assert_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&known);
+	end(&c);
+}
+
+/* The change is made by the call @method, and by no other. */
+static void assert_change(const struct alter *a, const char *method)
+{
+	static const char *const all[] = {"ModifyTable", "AddColumn",
+					  "ModifyColumn", "DeleteColumn"};
+	struct played_cluster c = {0};
+
+	begin(&c);
+	assert_int_equal(table_change(c.t, a), 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(strstr(c.methods, all[i]) != NULL,
+				 !strcmp(all[i], method));
+	end(&c);
+}
+
+/* By these the master sees whether another client was first. */
+static void a_change_of_one_family_is_a_call_of_its_own(void **state)
+{
+	struct alter a = {.rest = ALTER_DROP};
+	struct family_attrs attrs;
+
+	family_attrs_default(&attrs);
+	schema_init(&a.to, 0, 0);
+	assert_int_equal(schema_add(&a.to, bytes_str("a"), &attrs), 0);
+	attrs.new_version_behavior = false;
+	a.to.families[0].attrs = attrs;
+	assert_change(&a, "DeleteColumn");
+	assert_int_equal(schema_add(&a.to, bytes_str("b"), &attrs), 0);
+	a.to.families[1].attrs.versions = 7;
+	assert_change(&a, "ModifyColumn");
+	a.to.families[1].attrs.versions = attrs.versions;
+	assert_int_equal(schema_add(&a.to, bytes_str("d"), &attrs), 0);
+	assert_change(&a, "AddColumn");
+	/* Of more there is only the one that replaces all. */
+	a.to.families[1].attrs.versions = 7;
+	assert_change(&a, "ModifyTable");
+	schema_free(&a.to);
+}
+
+/*
+ * Nobody reads what the table is and replaces it while another one does, or the
+ * families of one of them would be gone.
+ */
+static void a_table_is_changed_by_one_at_a_time(void **state)
+{
+	static const char in_order[] =
+		" RequestLock LockHeartbeat LockHeartbeat LockHeartbeat "
+		"GetTableDescriptors ModifyTable LockHeartbeat";
+	struct played_cluster c = {.lock_is_held = 2};
+	struct alter a = {.rest = ALTER_DROP};
+
+	schema_init(&a.to, 0, 0);
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	a.to.families[0].attrs.versions = 7;
+	a.to.families[1].attrs.versions = 8;
+	assert_int_equal(table_change(c.t, &a), 0);
+	assert_non_null(strstr(c.methods, in_order));
+	assert_true(c.is_given_back);
+	end(&c);
+	/* Who may not have the lock changes the table as others do. */
+	c = (struct played_cluster){.denies_locks = true};
+	begin(&c);
+	assert_int_equal(table_change(c.t, &a), 0);
+	assert_non_null(strstr(c.methods, " ModifyTable"));
+	assert_null(strstr(c.methods, "LockHeartbeat"));
+	end(&c);
+	/* It is given back by who could not make the change. */
+	c = (struct played_cluster){.overtaken = 1};
+	begin(&c);
+	assert_int_equal(table_change(c.t, &a), 0);
+	assert_true(c.is_given_back);
+	end(&c);
+	schema_free(&a.to);
+}
+
+/* As the words of a past that is refused say. */
+static void a_schema_that_is_written_again_notes_since_when(void **state)
+{
+	struct played_cluster c = {.keeps = true};
+	struct alter a = {.rest = ALTER_KEEP};
+
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	assert_int_equal(table_change(c.t, &a), 0);
+	assert_non_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&a.to);
+	end(&c);
+	c = (struct played_cluster){0};
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	assert_int_equal(table_change(c.t, &a), 0);
+	assert_null(strstr(c.methods, "ModifyTable"));
+	schema_free(&a.to);
+	end(&c);
+}
+
+static int edit_add(void *arg, const struct schema *now, struct alter *a)
+{
+	unsigned *calls = arg;
+	struct family_attrs attrs;
+
+	family_attrs_default(&attrs);
+	assert_int_equal(now->nfamilies, *calls == 0 ? 2 : 3);
+	++*calls;
+	a->rest = ALTER_DROP;
+	assert_int_equal(schema_copy(&a->to, now), 0);
+	return schema_add(&a->to, bytes_str("d"), &attrs);
+}
+
+/* Or it would be gone, with its cells. */
+static void a_family_that_another_client_adds_meanwhile_stays(void **state)
+{
+	struct played_cluster c = {.overtaken = 1};
+	unsigned calls = 0;
+
+	begin(&c);
+	assert_int_equal(table_edit(c.t, edit_add, &calls), 0);
+	assert_int_equal(calls, 2);
+	end(&c);
+}
+
+static void assert_flushed(struct played_cluster *c, const char *methods)
+{
+	char *from;
+
+	begin(c);
+	c->methods[0] = 0;
+	assert_int_equal(store_flush(c->s, c->t), 0);
+	from = strstr(c->methods, " FlushTable");
+	assert_non_null(from);
+	assert_string_equal(from, methods);
+	end(c);
+}
+
+/* The master does it from HBase 2.6 on, else the servers of the regions. */
+static void a_table_is_flushed_by_the_master_or_the_servers(void **state)
+{
+	struct played_cluster new = {.knows_flush = true}, old = {0};
+
+	assert_flushed(&new, " FlushTable");
+	assert_flushed(&old, " FlushTable GetMetaRegionLocations Scan "
+			     "FlushRegion");
+}
+
+static void a_region_that_moved_is_flushed_where_it_is(void **state)
+{
+	struct played_cluster c = {.unserved = 1};
+
+	assert_flushed(&c, " FlushTable GetMetaRegionLocations Scan "
+			   "FlushRegion Scan FlushRegion");
+}
+
+/* That of a table that is disabled: it is looked for a few times. */
+static void a_region_that_is_nowhere_is_busy(void **state)
+{
+	struct played_cluster c = {.unserved = UINT_MAX};
+
+	begin(&c);
+	assert_int_equal(store_flush(c.s, c.t), -EBUSY);
+	assert_non_null(strstr(store_why(), "NotServingRegionException"));
+	assert_true(UINT_MAX - c.unserved < 10);
+	end(&c);
+}
+
+/* The servers merge files only, and all cells are to be merged. */
+static void memory_is_flushed_before_files_are_compacted(void **state)
+{
+	struct played_cluster c = {0};
+	const char *flush, *compact;
+
+	begin(&c);
+	assert_int_equal(store_compact(c.s, c.t), 0);
+	flush = strstr(c.methods, " FlushRegion");
+	compact = strstr(c.methods, " CompactRegion");
+	assert_non_null(flush);
+	assert_non_null(compact);
+	assert_true(flush < compact);
+	end(&c);
+}
+
+/* It may take as long as it likes, as long as the server says so. */
+static void the_end_of_a_long_compaction_is_waited_for(void **state)
+{
+	struct played_cluster c = {.compacting = 210};
+
+	begin(&c);
+	assert_int_equal(store_compact(c.s, c.t), 0);
+	assert_int_equal(c.compacting, 0);
+	end(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
+		cmocka_unit_test(a_table_that_another_client_drops_has_no_name),
+		cmocka_unit_test(a_schema_is_judged_without_a_change),
+		cmocka_unit_test(
+			an_edit_is_made_again_of_what_another_client_did),
+		cmocka_unit_test(a_family_is_added_to_those_that_are_there),
+		cmocka_unit_test(
+			a_schema_that_is_written_again_notes_since_when),
+		cmocka_unit_test(a_change_of_one_family_is_a_call_of_its_own),
+		cmocka_unit_test(a_table_is_changed_by_one_at_a_time),
+		cmocka_unit_test(
+			a_family_that_another_client_adds_meanwhile_stays),
+		cmocka_unit_test(
+			a_table_is_flushed_by_the_master_or_the_servers),
+		cmocka_unit_test(a_region_that_moved_is_flushed_where_it_is),
+		cmocka_unit_test(a_region_that_is_nowhere_is_busy),
+		cmocka_unit_test(the_end_of_a_long_compaction_is_waited_for),
+		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
