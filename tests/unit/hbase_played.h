@@ -36,9 +36,10 @@ struct played_cluster {
 	bool read_only;
 	bool keeps; /* a family of others that keeps deleted cells */
 	bool loses; /* a family, once a scan of it has had its first batch */
-	_Atomic bool is_dropped; /* the table, by another client */
-	bool takes_sum;		 /* what comes is one */
-	const char *refusal;	 /* what a server says to changes, or NULL */
+	_Atomic bool is_dropped;   /* the table, by another client */
+	bool takes_sum;		   /* what comes is one */
+	const char *refusal;	   /* what a server says to changes, or NULL */
+	const char *const *others; /* more tables, up to a NULL; or NULL */
 	const struct change *cells;
 	size_t ncells;
 	pthread_t acceptor, threads[CONNECTIONS_MAX];
@@ -52,6 +53,9 @@ struct played_cluster {
 	unsigned of_all;     /* scans of it that ask for no range of columns */
 	unsigned compacting; /* so often it says that it is at it */
 	bool is_compacted;
+	/* The tables that were made of a snapshot, or dropped, last: */
+	char clone[256], dropped[256];
+	unsigned drops;
 };
 
 struct visitor {
@@ -322,6 +326,45 @@ static inline void answer_lock(struct played_cluster *c, int fd,
 	server_answer(fd, q->id, &pb_lock_state, &state);
 }
 
+/* Of those beside the table, which nobody looks for in a list. */
+static inline void answer_names(struct played_cluster *c, int fd, uint32_t id)
+{
+	struct pb_table_name names[8];
+	struct pb_table_names answer = {.tables = {.items = names}};
+
+	for (size_t n = 0; c->others && c->others[n]; n++)
+		names[answer.tables.n++] =
+			table_name_of(bytes_str(c->others[n]));
+	server_answer(fd, id, &pb_table_names, &answer);
+}
+
+/* What is done to a whole table is done at once. */
+static inline void answer_table(struct played_cluster *c, int fd,
+				const struct server_request *q)
+{
+	const struct pb_procedure done = {0};
+	struct pb_table_request m;
+	struct pb_snapshot_request from;
+
+	pthread_mutex_lock(&c->lock);
+	if (!strcmp(q->method, "RestoreSnapshot")) {
+		assert_int_equal(
+			proto_take(q->message, &pb_snapshot_request, &from), 0);
+		snprintf(c->clone, sizeof(c->clone), "%.*s",
+			 (int)from.snapshot.table.len,
+			 (const char *)from.snapshot.table.data);
+	} else if (!strcmp(q->method, "DeleteTable")) {
+		assert_int_equal(proto_take(q->message, &pb_table_request, &m),
+				 0);
+		snprintf(c->dropped, sizeof(c->dropped), "%.*s",
+			 (int)m.table.qualifier.len,
+			 (const char *)m.table.qualifier.data);
+		c->drops++;
+	}
+	pthread_mutex_unlock(&c->lock);
+	server_answer(fd, q->id, &pb_procedure, &done);
+}
+
 static inline bool is_change(const char *method)
 {
 	return !strcmp(method, "ModifyTable") || !strcmp(method, "AddColumn") ||
@@ -352,6 +395,12 @@ static inline void answer_master(struct played_cluster *c, int fd,
 	} else if (!strcmp(q->method, "FlushRegion") && c->unserved) {
 		c->unserved--;
 		server_refuse(fd, q->id, "x.NotServingRegionException");
+	} else if (!strcmp(q->method, "GetTableNames")) {
+		answer_names(c, fd, q->id);
+	} else if (!strcmp(q->method, "RestoreSnapshot") ||
+		   !strcmp(q->method, "DisableTable") ||
+		   !strcmp(q->method, "DeleteTable")) {
+		answer_table(c, fd, q);
 	} else if (is_change(q->method)) {
 		answer_change(c, fd, q->id);
 	} else if (strstr(q->method, "Lock")) {

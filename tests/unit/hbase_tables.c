@@ -19,6 +19,56 @@ static void a_table_with_a_snapshot_is_not_emptied(void **state)
 	end(&c);
 }
 
+/* Reads the table's snapshot, by a clone that is dropped behind it. */
+static void read_snapshot(struct played_cluster *c)
+{
+	struct snapshot *snap;
+	struct cell cell;
+
+	begin(c);
+	assert_int_equal(store_snapshot_open(c->s, c->t, bytes_str("s"), &snap),
+			 0);
+	assert_int_equal(table_get(c->t, bytes_str("r"), bytes_str("a"),
+				   bytes_str("q"), TS_MAX, snap, &cell, NULL),
+			 0);
+	snapshot_release(snap);
+	assert_string_equal(c->dropped, c->clone);
+	end(c);
+}
+
+/*
+ * The clone of a process that is gone is dropped. One of another machine, or of
+ * another namespace of pids, is not, for there its number may be that of one that
+ * reads it.
+ */
+static void clones_that_others_may_read_stay(void **state)
+{
+	char gone[256], elsewhere[256], host[256], name[65], *pid;
+	const char *others[] = {elsewhere, host, gone, NULL};
+	struct played_cluster c = {0};
+
+	read_snapshot(&c);
+	assert_int_equal(c.drops, 1);
+	pid = strrchr(c.clone, '.');
+	*pid = '\0';
+	pid = strrchr(c.clone, '.');
+	assert_int_equal(atol(pid + 1), getpid());
+	*pid = '\0';
+	/* Beyond the greatest number of a process: none has it. */
+	snprintf(gone, sizeof(gone), "%s.4194305.1", c.clone);
+	pid[-1] = pid[-1] == '0' ? '1' : '0';
+	snprintf(elsewhere, sizeof(elsewhere), "%s.4194305.1", c.clone);
+	assert_int_equal(gethostname(name, sizeof(name)), 0);
+	snprintf(host, sizeof(host), "cellfs-clone.%s.4194305.1", name);
+	c = (struct played_cluster){.others = others};
+	read_snapshot(&c);
+	assert_int_equal(c.drops, 2);
+	others[2] = NULL;
+	c = (struct played_cluster){.others = others};
+	read_snapshot(&c);
+	assert_int_equal(c.drops, 1);
+}
+
 /* Waits until what was believed of the table is old. */
 static int name_of_table(struct table *t, int until)
 {
@@ -312,6 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
+		cmocka_unit_test(clones_that_others_may_read_stay),
 		cmocka_unit_test(a_table_that_another_client_drops_has_no_name),
 		cmocka_unit_test(a_schema_is_judged_without_a_change),
 		cmocka_unit_test(

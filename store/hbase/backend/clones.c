@@ -6,13 +6,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <xxhash.h>
+
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/snapshots.h"
 
-/* cellfs-clone.HOST.PID.NUMBER, in the namespace of the snapshot's table. */
+/*
+ * cellfs-clone.HOST.PIDS.PID.NUMBER, in the namespace of the snapshot's table: the
+ * host is for people, and PIDS (pids_of()) says among which processes PID is one.
+ */
 #define PREFIX "cellfs-clone."
+#define HOST_LEN 65
+#define NAME_LEN (sizeof(PREFIX) + HOST_LEN + 17)
 
 struct clone {
 	struct clone *next;
@@ -46,16 +53,59 @@ bool clone_is_named(struct bytes table)
 }
 
 /* This machine's name in the alphabet of names of tables. */
-static void host_name(char *out, size_t size)
+static void host_name(char out[HOST_LEN])
 {
-	if (gethostname(out, size) < 0)
-		snprintf(out, size, "unknown");
-	out[size - 1] = '\0';
+	if (gethostname(out, HOST_LEN) < 0)
+		snprintf(out, HOST_LEN, "unknown");
+	out[HOST_LEN - 1] = '\0';
 	for (char *p = out; *p; p++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyz"
 			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.",
 			    *p))
 			*p = '-';
+}
+
+/* Appends what the file says: the number of bytes, or a negative errno. */
+static ssize_t read_all(struct os *os, const char *path, const char *name,
+			char *to, size_t size)
+{
+	struct os_dir *d = NULL;
+	struct os_file *f = NULL;
+	ssize_t n = os_dir_open(os, path, false, &d);
+
+	if (n == 0)
+		n = os_open(d, name, OS_READ, &f);
+	if (n == 0)
+		n = os_pread(f, to, size, 0);
+	if (f)
+		os_close(f);
+	os_dir_close(d);
+	return n;
+}
+
+/*
+ * What has pids in common, and nobody else has: a namespace of pids of one boot of
+ * a machine. Where /proc does not tell it is a number that nobody has twice.
+ */
+static uint64_t pids_of(struct os *os)
+{
+	char text[128];
+	ssize_t n = readlink("/proc/self/ns/pid", text, 64);
+	ssize_t boot = n > 0 ? read_all(os, "/proc/sys/kernel/random",
+					"boot_id", text + n, 64)
+			     : n;
+
+	return boot > 0 ? XXH3_64bits(text, (size_t)(n + boot)) : os_random(os);
+}
+
+/* What the names of clones of these processes begin with, but for the namespace. */
+static void begin_name(struct os *os, char out[NAME_LEN])
+{
+	char host[HOST_LEN];
+
+	host_name(host);
+	snprintf(out, NAME_LEN, PREFIX "%s.%016llx.", host,
+		 (unsigned long long)pids_of(os));
 }
 
 static void drop(struct store *s, struct bytes table)
@@ -69,7 +119,7 @@ static void drop(struct store *s, struct bytes table)
 
 /* What a process that is gone has left here. */
 struct orphans {
-	char prefix[sizeof(PREFIX) + 256];
+	char prefix[NAME_LEN];
 	struct buf names; /* each with a NUL */
 };
 
@@ -97,14 +147,12 @@ static void consider(void *arg, struct bytes table)
 static void sweep(struct store *s)
 {
 	struct hbase_store *hs = hbase_of(s);
-	struct orphans o = {.prefix = PREFIX};
-	size_t n = strlen(PREFIX);
+	struct orphans o = {.names = {0}};
 
 	if (hs->clones.swept)
 		return;
 	hs->clones.swept = true;
-	host_name(o.prefix + n, sizeof(o.prefix) - n - 1);
-	strcat(o.prefix, ".");
+	begin_name(hs->os, o.prefix);
 	if (admin_tables(hs->cluster, consider, &o) == 0)
 		for (size_t at = 0; at < o.names.len;) {
 			const char *name = (const char *)o.names.data + at;
@@ -117,14 +165,14 @@ static void sweep(struct store *s)
 
 static int name_clone(struct store *s, struct bytes of, char *out, size_t size)
 {
+	struct os *os = hbase_of(s)->os;
 	struct bytes name = behind_colon(of);
-	char host[256];
+	char prefix[NAME_LEN];
 
-	host_name(host, sizeof(host));
-	if (snprintf(out, size, "%.*s" PREFIX "%s.%ld.%08x",
-		     (int)(of.len - name.len), (const char *)of.data, host,
-		     (long)getpid(),
-		     (unsigned)os_random(hbase_of(s)->os)) >= (int)size)
+	begin_name(os, prefix);
+	if (snprintf(out, size, "%.*s%s%ld.%08x", (int)(of.len - name.len),
+		     (const char *)of.data, prefix, (long)getpid(),
+		     (unsigned)os_random(os)) >= (int)size)
 		return why(-ENAMETOOLONG,
 			   "the namespace and this machine have names too long "
 			   "for that of a clone");

@@ -5,8 +5,9 @@
  * clone, which shares the snapshot's files. One is made when the first cell of
  * the snapshot is asked for, and dropped when no reader has the snapshot open
  * any more. Listings leave clones out, and nobody opens them by name. A process
- * that was killed leaves its clones behind: the next one on the same machine
- * that makes a clone drops them.
+ * that was killed leaves its clones behind: the next one that makes a clone drops
+ * them, where it can tell that the process is gone, which is so on the same boot
+ * of the same machine and in the same namespace of pids.
  */
 #ifndef CELLFS_STORE_HBASE_BACKEND_CLONES_H
 #define CELLFS_STORE_HBASE_BACKEND_CLONES_H
