@@ -107,6 +107,7 @@ int call_holding(struct remote *r, enum wire_op op, struct field *in,
 	struct buf request = {0};
 	struct encoder e = {.out = &request};
 	struct decoder d;
+	bool was_lost = false;
 	int result;
 
 	wire_begin(&e);
@@ -116,12 +117,17 @@ int call_holding(struct remote *r, enum wire_op op, struct field *in,
 	result = wire_end(&e, 0);
 	if (result == 0) {
 		pthread_mutex_lock(&r->lock);
+		was_lost = r->is_lost;
 		result = exchange(r, &request, reply, &d);
 		pthread_mutex_unlock(&r->lock);
 	}
 	buf_free(&request);
 	if (result == 0)
 		result = take_reply(r, row, &d, out);
+	if (result == -ENOTCONN && !was_lost &&
+	    (op == WIRE_MUTATE || op == WIRE_MUTATE_MANY))
+		why(result, "%s; it is not known whether the change was made",
+		    store_why());
 	if (result < 0)
 		fields_free(row->reply, out);
 	return result;

@@ -230,6 +230,75 @@ static void what_a_server_says_in_words_alone_is_understood(void **state)
 	assert_refused("it is Monday", -EINVAL, "refused a change");
 }
 
+/*
+ * The first answer to the mutation is lost, and at the second try a condition does
+ * not hold, where the test says so: what is told of it.
+ */
+static void assert_told(struct played_cluster c, struct change change,
+			const struct check *check, int want)
+{
+	struct mutation m = {.row = bytes_str("r"),
+			     .changes = &change,
+			     .nchanges = 1,
+			     .checks = check,
+			     .nchecks = check != NULL};
+
+	change.family = bytes_str("a");
+	change.qualifier = bytes_str("q");
+	c.hangs_up = 1;
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), want);
+	if (want < 0)
+		assert_non_null(strstr(store_why(), "it is not known whether"));
+	assert_int_equal(c.hangs_up, 0);
+	end(&c);
+}
+
+/*
+ * Neither that the check did not hold, nor that it was applied, is known then; a
+ * sum would be added twice by who tries again.
+ */
+static void a_change_whose_answer_is_lost_may_be_done(void **state)
+{
+	const struct change there = {.op = CHANGE_PUT,
+				     .family = bytes_str("a"),
+				     .qualifier = bytes_str("q"),
+				     .value = bytes_str("12345678"),
+				     .ts = 5};
+	const struct check absent = {.op = CHECK_ABSENT,
+				     .family = bytes_str("b"),
+				     .qualifier = bytes_str("q")};
+	const struct played_cluster declined = {.declines = true},
+				    taken = {.declines = true,
+					     .cells = &there,
+					     .ncells = 1},
+				    refused = {.refusal = "it is Monday"};
+	struct change put = {
+		.op = CHANGE_PUT, .value = there.value, .ts = TS_CLOCK};
+	const struct change other = {.op = CHANGE_PUT, .ts = TS_AUTO},
+			    at = {.op = CHANGE_PUT,
+				  .value = there.value,
+				  .ts = 5},
+			    delete = {.op = CHANGE_DELETE_COLUMN,
+				      .ts = TS_CLOCK},
+			    sum = {.op = CHANGE_INCREMENT, .delta = 1, .ts = 9},
+			    append = {.op = CHANGE_APPEND,
+				      .value = bytes_str("x"),
+				      .ts = 9};
+
+	assert_told(declined, put, &absent, -ETIMEDOUT);
+	assert_told(declined, other, NULL, -ETIMEDOUT);
+	assert_told(taken, at, &absent, -ETIMEDOUT);
+	assert_told(taken, delete, &absent, -ETIMEDOUT);
+	assert_told(taken, sum, NULL, -ETIMEDOUT);
+	assert_told(taken, append, NULL, -ETIMEDOUT);
+	assert_told(refused, put, NULL, -ETIMEDOUT);
+	/* Of what is there at the moment that was chosen for it. */
+	assert_told(taken, put, &absent, 1);
+	put.ts = TS_AUTO;
+	assert_told(taken, put, &absent, 1);
+}
+
 /* Of what cannot be there nobody can say whether a check of it holds. */
 static void a_check_of_no_family_is_refused(void **state)
 {
@@ -361,6 +430,7 @@ int main(void)
 		cmocka_unit_test(
 			what_a_server_says_in_words_alone_is_understood),
 		cmocka_unit_test(a_check_of_no_family_is_refused),
+		cmocka_unit_test(a_change_whose_answer_is_lost_may_be_done),
 		cmocka_unit_test(families_have_times_where_the_scan_has_none),
 		cmocka_unit_test(what_loses_a_family_does_not_look_whole),
 		cmocka_unit_test(lengths_are_asked_of_what_is_shown_with_them),

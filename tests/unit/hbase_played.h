@@ -36,9 +36,11 @@ struct played_cluster {
 	bool read_only;
 	bool keeps; /* a family of others that keeps deleted cells */
 	bool loses; /* a family, once a scan of it has had its first batch */
-	_Atomic bool is_dropped;   /* the table, by another client */
-	bool takes_sum;		   /* what comes is one */
-	const char *refusal;	   /* what a server says to changes, or NULL */
+	_Atomic bool is_dropped; /* the table, by another client */
+	bool takes_sum;		 /* what comes is one */
+	const char *refusal;	 /* what a server says to changes, or NULL */
+	bool declines;		 /* it finds that conditions do not hold */
+	unsigned hangs_up; /* so many changes are taken, and not answered */
 	const char *const *others; /* more tables, up to a NULL; or NULL */
 	const struct change *cells;
 	size_t ncells;
@@ -157,10 +159,10 @@ static inline void answer_multi(struct played_cluster *c, int fd,
 		.trace = c->refusal ? bytes_str(c->refusal) : (struct bytes){0},
 	};
 	const struct pb_region_result region = {
-		.here = true, .fault = fault, .processed = true};
+		.here = true, .fault = fault, .processed = !c->declines};
 	const struct pb_multi_response answer = {
 		.regions = {.items = &region, .n = 1},
-		.processed = true,
+		.processed = !c->declines,
 	};
 	struct decoder cells;
 
@@ -446,9 +448,16 @@ static inline void *serve(void *arg)
 
 	server_greet(v->fd);
 	while (server_take(v->fd, &q)) {
+		bool leaves = v->c->hangs_up && !strcmp(q.method, "Multi");
+
 		note(v->c, &q);
-		answer(v->c, v->fd, &q);
+		if (!leaves)
+			answer(v->c, v->fd, &q);
 		server_request_free(&q);
+		if (leaves) {
+			v->c->hangs_up--;
+			break;
+		}
 	}
 	close(v->fd);
 	free(v);

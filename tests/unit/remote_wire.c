@@ -427,6 +427,39 @@ static void a_lost_store_says_so_at_every_call(void **state)
 	end(&f);
 }
 
+/* Of what is asked for later it is: it was not. */
+static void a_change_whose_reply_is_lost_may_be_made(void **state)
+{
+	struct change c = {.op = CHANGE_INCREMENT,
+			   .family = str("f"),
+			   .qualifier = str("n"),
+			   .delta = 1,
+			   .ts = TS_AUTO};
+	struct mutation m = {.row = str("r"), .changes = &c, .nchanges = 1};
+	struct fixture f;
+	struct tap *tap;
+	struct store *s;
+	struct table *t;
+
+	begin_used(&f);
+	tap = tap_new(f.behind);
+	tap->nth = 3;
+	tap->cut = 3;
+	assert_int_equal(remote_open(&tap->base, NULL, &s), 0);
+	assert_int_equal(table_open(s, str("t"), &t), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(table_mutate(t, &m, 0), -ENOTCONN);
+		assert_int_equal(
+			strstr(store_why(), "it is not known whether") != NULL,
+			i == 0);
+	}
+	table_unref(t);
+	assert_int_equal(store_close(s), -ENOTCONN);
+	assert_int_equal(table_mutate(f.t, &m, 0), 1);
+	assert_int_equal(c.result_int, 2);
+	end(&f);
+}
+
 /* Both ends walk the letters, so each must be one that they know. */
 static void each_operation_has_fields_that_both_ends_know(void **state)
 {
@@ -455,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_is_cut_or_damaged_does_no_harm),
 		cmocka_unit_test(a_reply_that_is_cut_or_damaged_does_no_harm),
 		cmocka_unit_test(a_lost_store_says_so_at_every_call),
+		cmocka_unit_test(a_change_whose_reply_is_lost_may_be_made),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

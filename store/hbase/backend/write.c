@@ -135,32 +135,35 @@ static int take_sums(struct mutation *m, struct proto_list sums)
 	return r;
 }
 
+static int not_known(const char *reason)
+{
+	return why(-ETIMEDOUT,
+		   "%.700s: it is not known whether the change was made",
+		   reason);
+}
+
 /*
  * A condition did not hold at the second try of a call whose first one was not
- * answered: perhaps because the first was applied. 1 if what it put is there.
+ * answered: perhaps because the first was applied. 1 if what it put is there, at
+ * the moment that was chosen for it; anything else may be of others.
  */
 static int was_applied(struct table *t, const struct mutation *m)
 {
 	struct buf value = {0};
-	int r = -ETIMEDOUT;
+	struct cell cell;
+	int r = 0;
 
-	for (size_t i = 0; i < m->nchanges; i++) {
+	for (size_t i = 0; r == 0 && i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
-		struct cell cell;
 
-		if (c->op != CHANGE_PUT)
-			continue;
-		r = hbase_get(t, m->row, c->family, c->qualifier, c->ts_given,
-			      true, NULL, &cell, &value);
+		if (c->op == CHANGE_PUT && c->ts > TS_MAX)
+			r = hbase_get(t, m->row, c->family, c->qualifier,
+				      c->ts_given, true, NULL, &cell, &value);
 		if (r > 0)
 			r = bytes_eq(cell.value, c->value);
-		break;
 	}
 	buf_free(&value);
-	return r == -ETIMEDOUT
-		       ? why(r, "a server was lost, and it is not known "
-				"whether it has applied a change")
-		       : r;
+	return r > 0 ? 1 : not_known("a server was lost");
 }
 
 /* Sends what was resolved: 1, 0, or an error. */
@@ -180,6 +183,8 @@ static int apply(struct table *t, struct mutation *m, struct row_actions *ra,
 		r = r < 0 ? r : 1;
 	} else if (r == 0 && result.may_be_done) {
 		r = was_applied(t, m);
+	} else if (r < 0 && result.may_be_done) {
+		r = not_known(store_why());
 	}
 	attempt_end(&result.call);
 	condition_free(&c);

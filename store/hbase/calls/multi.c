@@ -224,7 +224,7 @@ int multi_row(struct cluster *c, struct bytes table, struct row_actions *ra,
 			region_forget(c, at);
 	} while (r < 0 && retry_wait(&retry, &f));
 	region_put(at);
-	out->may_be_done = rc.was_repeated;
+	out->may_be_done = rc.was_repeated || (r < 0 && !f.is_refused);
 	return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 

@@ -29,7 +29,7 @@ void row_actions_free(struct row_actions *ra);
 struct row_result {
 	struct attempt call;	/* to be ended: */
 	struct proto_list sums; /* what they have become: of struct pb_cell */
-	bool may_be_done; /* it was made again, as the first try was not answered */
+	bool may_be_done; /* by a try that was not answered, whatever came of others */
 };
 
 /*
