@@ -22,7 +22,7 @@ static inline bool thorough(void)
  * fifteen times as long, and the release build takes all of the sample.
  */
 #if SANITIZED_ADDRESS
-#define SAMPLE_THINNED 6
+#define SAMPLE_THINNED 10
 #elif SANITIZED_THREAD
 #define SAMPLE_THINNED 3
 #else
