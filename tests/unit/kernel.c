@@ -338,7 +338,7 @@ void empty_row(struct world *w, const char *row)
 	table_unref(t);
 }
 
-uint64_t opened(struct world *w, uint64_t node, uint32_t flags)
+uint64_t opened_file(struct world *w, uint64_t node, uint32_t flags)
 {
 	struct fuse_open_in in = {.flags = flags};
 	struct fuse_open_out out;
@@ -349,7 +349,7 @@ uint64_t opened(struct world *w, uint64_t node, uint32_t flags)
 	return out.fh;
 }
 
-void closed(struct world *w, uint64_t node, uint64_t handle)
+void closed_file(struct world *w, uint64_t node, uint64_t handle)
 {
 	struct fuse_release_in in = {.fh = handle};
 
@@ -357,7 +357,7 @@ void closed(struct world *w, uint64_t node, uint64_t handle)
 		ask(w, FUSE_RELEASE, node, ARGS(in), bytes_of(NULL, 0)), 0);
 }
 
-int flush(struct world *w, uint64_t node, uint64_t handle)
+int flush_file(struct world *w, uint64_t node, uint64_t handle)
 {
 	struct fuse_flush_in in = {.fh = handle};
 

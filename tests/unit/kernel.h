@@ -64,11 +64,11 @@ int write_byte(struct world *w, uint64_t node, uint64_t handle);
 int append_byte(struct world *w, uint64_t node, uint64_t handle);
 
 /* What close(2) answers. */
-int flush(struct world *w, uint64_t node, uint64_t handle);
+int flush_file(struct world *w, uint64_t node, uint64_t handle);
 
 /* They succeed, and give the handle of a file that is opened; nothing; a size. */
-uint64_t opened(struct world *w, uint64_t node, uint32_t flags);
-void closed(struct world *w, uint64_t node, uint64_t handle);
+uint64_t opened_file(struct world *w, uint64_t node, uint32_t flags);
+void closed_file(struct world *w, uint64_t node, uint64_t handle);
 uint64_t size_of(struct world *w, uint64_t dir, const char *name);
 
 /* They succeed, and give a node. */

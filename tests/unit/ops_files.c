@@ -223,20 +223,20 @@ static void a_value_that_goes_at_the_first_read_is_read_as_it_was(void **state)
 	column = looked_up(&w, looked_up(&w, column, "f"), "q");
 	assert_int_equal(make_file(&w, column, "5"), 0);
 	file = looked_up(&w, column, "5");
-	in.fh = opened(&w, file, O_WRONLY);
+	in.fh = opened_file(&w, file, O_WRONLY);
 	assert_int_equal(ask(&w, FUSE_WRITE, file, ARGS(in), bytes_str("one")),
 			 0);
-	closed(&w, file, in.fh);
-	handle = opened(&w, file, O_RDONLY);
-	in.fh = opened(&w, file, O_WRONLY);
+	closed_file(&w, file, in.fh);
+	handle = opened_file(&w, file, O_RDONLY);
+	in.fh = opened_file(&w, file, O_WRONLY);
 	assert_int_equal(ask(&w, FUSE_WRITE, file, ARGS(in), bytes_str("two")),
 			 0);
-	closed(&w, file, in.fh);
+	closed_file(&w, file, in.fh);
 	/* It is another when it is looked at, and gone when it is fetched. */
 	gets = 1;
 	assert_reads(&w, file, handle, 0, "one");
 	gets = UINT32_MAX;
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	world_end(&w);
 }
 
@@ -248,20 +248,20 @@ static void a_read_ends_where_the_value_does(void **state)
 	world_begin(&w);
 	row = a_row_with_a_cell(&w, &table);
 	file = looked_up(&w, row, "f:q");
-	handle = opened(&w, file, O_RDWR | O_APPEND);
+	handle = opened_file(&w, file, O_RDWR | O_APPEND);
 	assert_int_equal(append_byte(&w, file, handle), 0);
 	assert_int_equal(append_byte(&w, file, handle), 0);
-	closed(&w, file, handle);
-	handle = opened(&w, file, O_RDWR | O_APPEND);
+	closed_file(&w, file, handle);
+	handle = opened_file(&w, file, O_RDWR | O_APPEND);
 	assert_int_equal(append_byte(&w, file, handle), 0);
 	/* What is there, and what will be behind it. */
 	assert_reads(&w, file, handle, 0, "xxx");
-	closed(&w, file, handle);
-	handle = opened(&w, file, O_RDONLY);
+	closed_file(&w, file, handle);
+	handle = opened_file(&w, file, O_RDONLY);
 	assert_reads(&w, file, handle, 0, "xxx");
 	assert_reads(&w, file, handle, 1, "xx");
 	assert_reads(&w, file, handle, 3, "");
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	world_end(&w);
 }
 
@@ -273,7 +273,7 @@ static void a_stream_holds_what_its_text_takes(void **state)
 	world_begin(&w);
 	row = a_row_with_a_cell(&w, &table);
 	file = looked_up(&w, row, ".cells");
-	handle = opened(&w, file, O_WRONLY);
+	handle = opened_file(&w, file, O_WRONLY);
 	/* No line ends, so that it is kept. */
 	assert_int_equal(write_byte(&w, file, handle), 0);
 	held = w.fs->budget.held;
@@ -281,7 +281,7 @@ static void a_stream_holds_what_its_text_takes(void **state)
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(write_byte(&w, file, handle), 0);
 	assert_int_equal(w.fs->budget.held, held);
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	assert_int_equal(w.fs->budget.held, 0);
 	world_end(&w);
 }
@@ -300,7 +300,7 @@ static void of_a_file_that_cannot_be_read_nothing_is_kept(void **state)
 		memcpy(&out, answer.data + sizeof(struct fuse_entry_out),
 		       sizeof(out));
 		assert_int_equal(write_byte(&w, node, out.fh), 0);
-		closed(&w, node, out.fh);
+		closed_file(&w, node, out.fh);
 	}
 	contents = 1;
 	lost_found_keep(w.fs);
@@ -319,7 +319,7 @@ static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
 
 	world_begin(&w);
 	file = looked_up(&w, looked_up(&w, FUSE_ROOT_ID, ".cellfs"), "store");
-	read.fh = opened(&w, file, O_RDWR);
+	read.fh = opened_file(&w, file, O_RDWR);
 	/* The signal comes before the read that it is for. */
 	in.unique = w.unique + 2;
 	ask(&w, FUSE_INTERRUPT, 0, ARGS(in), bytes_of(NULL, 0));
@@ -329,7 +329,7 @@ static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
 	/* What comes next is answered. */
 	assert_int_equal(
 		ask(&w, FUSE_READ, file, ARGS(read), bytes_of(NULL, 0)), 0);
-	closed(&w, file, read.fh);
+	closed_file(&w, file, read.fh);
 	world_end(&w);
 }
 
@@ -378,9 +378,9 @@ static void a_file_is_cut_by_its_path(void **state)
 	world_begin(&w);
 	row = a_row_with_a_cell(&w, &table);
 	file = looked_up(&w, row, "f:q");
-	handle = opened(&w, file, O_WRONLY);
+	handle = opened_file(&w, file, O_WRONLY);
 	assert_int_equal(write_byte(&w, file, handle), 0);
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	assert_int_equal(size_of(&w, row, "f:q"), 1);
 	assert_int_equal(set_attr(&w, file, FATTR_SIZE), 0);
 	assert_int_equal(size_of(&w, row, "f:q"), 0);
@@ -400,7 +400,7 @@ static void a_table_that_is_no_more_takes_no_schema(void **state)
 	/* Who made it looks for the schema in a way of its own. */
 	w.pid = 11;
 	file = looked_up(&w, table, ".schema");
-	handle = opened(&w, file, O_WRONLY | O_TRUNC);
+	handle = opened_file(&w, file, O_WRONLY | O_TRUNC);
 	/* What is known of its schema is old. */
 	assert_int_equal(table_open(w.store, bytes_str("T"), &t), 0);
 	assert_int_equal(table_schema(t, &schema), 0);
@@ -413,7 +413,7 @@ static void a_table_that_is_no_more_takes_no_schema(void **state)
 	assert_int_equal(
 		ask(&w, FUSE_GETATTR, table, ARGS(in), bytes_of(NULL, 0)),
 		-ENOENT);
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	world_end(&w);
 }
 

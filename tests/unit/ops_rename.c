@@ -96,7 +96,7 @@ static int is_written(struct world *w)
 
 static int is_opened(struct world *w)
 {
-	handle = opened(w, file, O_WRONLY);
+	handle = opened_file(w, file, O_WRONLY);
 	return is_written(w);
 }
 
@@ -111,7 +111,7 @@ static void a_draft_stays_while_its_file_does(void **state)
 	assert_int_equal(make_file(&w, row, ".a.swp"), 0);
 	file = looked_up(&w, row, "f:q");
 	for (unsigned i = 0; i < 4; i++) {
-		handle = opened(&w, file, O_WRONLY | O_APPEND);
+		handle = opened_file(&w, file, O_WRONLY | O_APPEND);
 		assert_int_equal(append_byte(&w, file, handle), 0);
 		fails = true;
 		assert_int_equal(i == 0	  ? unlink_in(&w, row, "f:q")
@@ -121,12 +121,12 @@ static void a_draft_stays_while_its_file_does(void **state)
 				 -EIO);
 		fails = false;
 		/* What is appended stays so. */
-		other = opened(&w, file, O_WRONLY | O_APPEND);
+		other = opened_file(&w, file, O_WRONLY | O_APPEND);
 		assert_int_equal(append_byte(&w, file, other), 0);
-		closed(&w, file, other);
-		assert_int_equal(flush(&w, file, handle), 0);
+		closed_file(&w, file, other);
+		assert_int_equal(flush_file(&w, file, handle), 0);
 		assert_int_equal(size_of(&w, row, "f:q"), 2 * i + 2);
-		closed(&w, file, handle);
+		closed_file(&w, file, handle);
 	}
 	world_end(&w);
 }
@@ -141,17 +141,17 @@ static void what_is_replaced_or_removed_comes_back_by_no_close(void **state)
 	row = a_row_with_a_cell(&w, &table);
 	assert_int_equal(make_file(&w, row, "f:r"), 0);
 	file = looked_up(&w, row, "f:q");
-	handle = opened(&w, file, O_WRONLY);
+	handle = opened_file(&w, file, O_WRONLY);
 	assert_int_equal(write_byte(&w, file, handle), 0);
 	assert_int_equal(rename_in(&w, row, "f:r", "f:q"), 0);
-	assert_int_equal(flush(&w, file, handle), 0);
-	closed(&w, file, handle);
+	assert_int_equal(flush_file(&w, file, handle), 0);
+	closed_file(&w, file, handle);
 	assert_int_equal(size_of(&w, row, "f:q"), 0);
 	/* Nor of one that is opened as it goes. */
 	file = looked_up(&w, row, "f:q");
 	meanwhile = is_opened;
 	assert_int_equal(unlink_in(&w, row, "f:q"), 0);
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
 	/* What is written as the file gets another name is not lost untold. */
 	assert_int_equal(make_file(&w, row, "f:q"), 0);
@@ -159,8 +159,8 @@ static void what_is_replaced_or_removed_comes_back_by_no_close(void **state)
 	meanwhile = is_opened;
 	assert_int_equal(rename_in(&w, row, "f:q", "f:r"), 0);
 	assert_int_equal(answered, 0);
-	assert_int_equal(flush(&w, file, handle), -ESTALE);
-	closed(&w, file, handle);
+	assert_int_equal(flush_file(&w, file, handle), -ESTALE);
+	closed_file(&w, file, handle);
 	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
 	world_end(&w);
 }
@@ -176,7 +176,7 @@ static void what_is_written_to_a_file_as_it_is_put_is_refused(void **state)
 	row = a_row_with_a_cell(&w, &table);
 	assert_int_equal(make_file(&w, row, ".a.swp"), 0);
 	file = given();
-	handle = opened(&w, file, O_WRONLY);
+	handle = opened_file(&w, file, O_WRONLY);
 	meanwhile = is_written;
 	fails = true;
 	assert_int_equal(rename_in(&w, row, ".a.swp", "f:q"), -EIO);
@@ -189,13 +189,13 @@ static void what_is_written_to_a_file_as_it_is_put_is_refused(void **state)
 	assert_int_equal(rename_in(&w, row, ".a.swp", "f:q"), 0);
 	assert_int_equal(answered, -ESTALE);
 	assert_int_equal(size_of(&w, row, "f:q"), 1);
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	/* A row that is staged. */
 	stage = looked_up(&w, table, ".stage");
 	row = made_dir(&w, stage, "P");
 	assert_int_equal(make_file(&w, row, "f:x"), 0);
 	file = given();
-	handle = opened(&w, file, O_WRONLY);
+	handle = opened_file(&w, file, O_WRONLY);
 	in.newdir = table;
 	meanwhile = is_written;
 	fails = true;
@@ -211,7 +211,7 @@ static void what_is_written_to_a_file_as_it_is_put_is_refused(void **state)
 	}
 	assert_int_equal(size_of(&w, row, "f:x"), 1);
 	assert_int_equal(write_byte(&w, file, handle), -ESTALE);
-	closed(&w, file, handle);
+	closed_file(&w, file, handle);
 	world_end(&w);
 }
 
