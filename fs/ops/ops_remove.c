@@ -134,6 +134,15 @@ static int remove_snapshot(struct fs *fs, const struct place *dir,
 	return r;
 }
 
+/* Is there something in memory beneath it, or in .put beneath that of the table? */
+static bool is_used(struct fs *fs, const struct place *dir)
+{
+	uint64_t node = fs_dir_node(fs, dir->node, dir->put);
+
+	return !overlay_all_implied(fs->overlay, node) ||
+	       !overlay_all_implied(fs->overlay, dir->node);
+}
+
 /* Removes a directory of data or of scratch files. */
 static int remove_directory(struct fs *fs, const struct place *dir,
 			    const struct place *child)
@@ -143,7 +152,8 @@ static int remove_directory(struct fs *fs, const struct place *dir,
 	if (child->kind != NODE_SCRATCH_DIR)
 		r = directories_hold(fs, child);
 	if (r > 0 && child->kind == NODE_COLUMN) {
-		r = moved_settle_column(fs, child);
+		r = is_used(fs, child) ? -ENOTEMPTY
+				       : moved_settle_column(fs, child);
 		r = r < 0 ? r : !r;
 	}
 	if (r > 0)

@@ -28,6 +28,18 @@ listed() {
 	[ "$(cat "$C/5")" = x ]
 }
 
+@test "an rmdir that fails deletes nothing that was moved aside" {
+	local dir
+	a_column
+	for dir in "$C" "$M/T/.put/R/f/q"; do
+		echo x > "$C/5"
+		mv "$C/5" "$dir/5~"
+		run ! rmdir "$dir"
+		crash
+		[ "$(cat "$C/5")" = x ]
+	done
+}
+
 @test "put under another timestamp it is moved, in one mutation" {
 	a_column
 	echo x > "$C/5"
