@@ -58,16 +58,16 @@ static int move_node(struct fs *fs, const struct move *mv, uint8_t kind,
 	return r < 0 ? r : 0;
 }
 
-/* The scratch file that the rename replaces owes its version no more. */
-static int settle_target(struct fs *fs, const struct move *mv)
+/*
+ * The scratch file that the rename has replaced goes, with the version that it was.
+ * One that cannot be deleted now is there again after the next mount.
+ */
+static void drop_target(struct fs *fs, const struct move *mv)
 {
-	return mv->to_exists && mv->to.node ? moved_settle(fs, mv->to.node) : 0;
-}
-
-static void unname_target(struct fs *fs, const struct move *mv)
-{
-	if (mv->to_exists && mv->to.node)
-		scratch_unname(fs->writes->scratch, mv->to.node);
+	if (!mv->to_exists || !mv->to.node)
+		return;
+	(void)moved_settle(fs, mv->to.node);
+	scratch_unname(fs->writes->scratch, mv->to.node);
 }
 
 /*
@@ -125,12 +125,10 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 		return -ENOTEMPTY;
 	r = dir ? 0 : may_be_scratch(fs, mv);
 	if (!r)
-		r = settle_target(fs, mv);
-	if (!r)
 		r = rename_entry(fs, mv, mv->from.kind, mv->from.ino,
 				 bytes_str(mv->to.name));
 	if (!r)
-		unname_target(fs, mv);
+		drop_target(fs, mv);
 	return r;
 }
 
@@ -326,8 +324,6 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 		r = moved_add(fs, mv->from.node, &mv->from, content);
 	/* What the new file replaces goes when the new one has its place. */
 	if (!r)
-		r = settle_target(fs, mv);
-	if (!r)
 		r = add_target(fs, mv);
 	if (r) {
 		if (mv->from.kind == NODE_VERSION)
@@ -335,7 +331,7 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 		scratch_retire(scratch, mv->from.node);
 		goto out;
 	}
-	unname_target(fs, mv);
+	drop_target(fs, mv);
 	r = move_node(fs, mv, NODE_SCRATCH, mv->to.ino);
 out:
 	buf_free(&hold);

@@ -317,6 +317,20 @@ static void a_version_that_cannot_be_moved_aside_stays(void **state)
 	world_end(&w);
 }
 
+/* Whether the column f:q has that version, hidden or not. */
+static bool is_stored(struct world *w, int64_t ts)
+{
+	struct cell cell;
+	struct table *t;
+	int r;
+
+	assert_int_equal(table_open(w->store, bytes_str("T"), &t), 0);
+	r = table_get(t, bytes_str("P"), bytes_str("f"), bytes_str("q"), ts,
+		      NULL, &cell, NULL);
+	table_unref(t);
+	return r > 0 && cell.ts == ts;
+}
+
 static void what_a_failed_rename_would_have_replaced_stays(void **state)
 {
 	uint64_t table, column, node, old, entries, live;
@@ -343,6 +357,7 @@ static void what_a_failed_rename_would_have_replaced_stays(void **state)
 		assert_int_equal(r, -ESTALE);
 		assert_int_equal(looked_up(&w, column, "5~"), old);
 		forget(&w, old);
+		assert_true(is_stored(&w, 5));
 		forget(&w, looked_up(&w, column, "6"));
 		assert_int_equal(overlay_count(w.fs->overlay), entries);
 		assert_int_equal(world_nodes(&w), live);
@@ -350,6 +365,7 @@ static void what_a_failed_rename_would_have_replaced_stays(void **state)
 	}
 	assert_int_not_equal(looked_up(&w, column, "5~"), old);
 	assert_int_equal(overlay_count(w.fs->overlay), entries);
+	assert_false(is_stored(&w, 5));
 	world_end(&w);
 }
 
