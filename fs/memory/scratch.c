@@ -100,15 +100,41 @@ static void touch(struct file *f)
 	f->attr.ctime = f->attr.mtime;
 }
 
+/* A retired file that somebody has open is a scratch file again, an empty one. */
+static bool revive(struct scratch *s, uint64_t node,
+		   const struct scratch_attr *attr)
+{
+	struct file *f;
+	bool retired;
+
+	pthread_mutex_lock(&s->lock);
+	f = file_of(s, node);
+	retired = f && f->retired;
+	if (retired) {
+		set_bytes(s, s->bytes - f->content.cap);
+		buf_free(&f->content);
+		f->attr = *attr;
+		f->named = true;
+		f->retired = f->frozen = false;
+		touch(f);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return retired;
+}
+
 int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 		gid_t gid)
 {
-	struct file *f = calloc(1, sizeof(*f));
+	struct scratch_attr attr = {.mode = mode, .uid = uid, .gid = gid};
+	struct file *f;
 	int err;
 
+	if (revive(s, node, &attr))
+		return 0;
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	f->attr = (struct scratch_attr){.mode = mode, .uid = uid, .gid = gid};
+	f->attr = attr;
 	f->named = true;
 	touch(f);
 	err = sorted_node_init(&f->by_node, bytes_of(NULL, 0),

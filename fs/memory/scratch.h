@@ -52,8 +52,8 @@ struct scratch *scratch_new(size_t bytes_max, struct budget *budget);
 void scratch_free(struct scratch *s); /* @s may be NULL */
 
 /*
- * Makes a file, or with S_IFDIR in @mode a directory, that has a name. 0;
- * -EEXIST; -ENOSPC; -ENOMEM.
+ * Makes a file, or with S_IFDIR in @mode a directory, that has a name. Of a node
+ * that was retired it is the file that others have open. 0; -EEXIST; -ENOSPC; -ENOMEM.
  */
 int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 		gid_t gid);

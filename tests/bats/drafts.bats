@@ -595,6 +595,15 @@ assert mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:] == b"new"' "$C/5" \
 	python3 - "$C" <<-'EOF'
 	import errno, os, sys
 	os.chdir(sys.argv[1])
+	# Who has made a cell goes on when that is a scratch file again.
+	fd = os.open('11.tmp', os.O_CREAT | os.O_WRONLY)
+	os.write(fd, b'abc')
+	for name, to in ('11.tmp', '11'), ('11', '11~'):
+	    os.rename(name, to)
+	os.write(fd, b'def')
+	assert open('11~').read() == 'abcdef'
+	os.close(fd)
+	os.unlink('11~')
 	calls = (lambda fd: os.write(fd, b'def'), lambda fd: os.ftruncate(fd, 1),
 	         lambda fd: os.posix_fallocate(fd, 0, 9))
 	for name, to in (('12.tmp', '13'), ('14.tmp', 'latest'), ('21', '22'),
