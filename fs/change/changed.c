@@ -167,8 +167,6 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 	uint64_t turn;
 
 	w->left = false;
-	if (acts & HAS_TTL)
-		fstable_has_cell_ttl(w->table);
 	if (!(acts & DELETES)) {
 		if (w->file && overlay_count(w->fs->overlay))
 			w->deletes = overlay_deletes(w->fs->overlay, m->row);
@@ -555,6 +553,9 @@ static void after(const struct changer *w, const struct mutation *m,
 	/* A delete under way may add directories that the store has by now. */
 	if (acts & PUTS)
 		overlay_missed(w->fs->overlay, m->row);
+	/* What was told of the table's cells before says that none expires. */
+	if (acts & HAS_TTL && fstable_has_cell_ttl(w->table) && w->node)
+		changed_below(w->fs, w->node);
 	settle(w, m, turn, done, missed);
 	if (!done) {
 		why_restore(&kept);
@@ -575,11 +576,11 @@ void changed_after(const struct changer *w, const struct mutation *m,
 /* So many rows share all slots of changes.h soon. */
 #define MANY_ROWS 64
 
-static bool are_puts(const struct mutation *rows, size_t n)
+static bool are_plain_puts(const struct mutation *rows, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && !(acts_of(&rows[i]) & DELETES))
+	while (i < n && acts_of(&rows[i]) == PUTS)
 		i++;
 	return i == n;
 }
@@ -602,7 +603,7 @@ void changed_many(const struct changer *w, const struct mutation *rows,
 	/* Who is about to make a node of a row has looked too early, and learns. */
 	if (many)
 		changes_all(&w->fs->changes);
-	if (many && are_puts(rows, n) && is_unknown(w))
+	if (many && are_plain_puts(rows, n) && is_unknown(w))
 		return;
 	for (size_t i = 0; i < n; i++)
 		after(w, &rows[i], 0, i < done, many);
@@ -640,7 +641,7 @@ void changed_rows_before(struct fs *fs, struct table *t,
 	size_t i = 0;
 	bool known;
 
-	while (i < n && !(acts_of(&rows[i]) & (HAS_TTL | DELETES)))
+	while (i < n && !(acts_of(&rows[i]) & DELETES))
 		i++;
 	if (i == n)
 		return;

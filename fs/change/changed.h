@@ -5,11 +5,12 @@
  * .cellfs/store open change the same store, and the same follows. It is found
  * by the keys of the mutation, whichever path the change took:
  *
- *	before	A cell with a ttl of its own is noted (fstable.h).
- *		The directories above a cell that a file deletes are kept in
+ *	before	The directories above a cell that a file deletes are kept in
  *		memory; those above what others delete go, but for the ones in
  *		which something is in memory (directories.h).
- *	after	Look-ups under way learn that the row has changed (changes.h).
+ *	after	At the first cell with a ttl of its own (fstable.h) the kernel
+ *		drops what it keeps of the table.
+ *		Look-ups under way learn that the row has changed (changes.h).
  *		A version that was moved aside and is written anew is shown
  *		(moved.h).
  *		Directories that now hold a cell leave memory (not those that

@@ -245,11 +245,15 @@ int fstable_expires(struct fstable *ft)
 	return r;
 }
 
-void fstable_has_cell_ttl(struct fstable *ft)
+bool fstable_has_cell_ttl(struct fstable *ft)
 {
+	bool first;
+
 	pthread_mutex_lock(&ft->lock);
+	first = !ft->cell_ttl;
 	ft->cell_ttl = true;
 	pthread_mutex_unlock(&ft->lock);
+	return first;
 }
 
 int fstable_schema(struct fstable *ft, struct schema *out)

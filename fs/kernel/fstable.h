@@ -83,8 +83,8 @@ enum {
 	FSTABLE_CELL_TTL = 2
 };
 int fstable_expires(struct fstable *ft);
-/* Notes that a cell with its own ttl will be written. */
-void fstable_has_cell_ttl(struct fstable *ft);
+/* Notes that a cell with its own ttl was written; whether it is the first known. */
+bool fstable_has_cell_ttl(struct fstable *ft);
 /* The table has other cells now, of which some may have their own ttl. */
 void fstable_ask_again(struct fstable *ft);
 /* A copy of the schema; free with schema_free(). -ENOENT, -ENOMEM. */

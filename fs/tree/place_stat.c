@@ -308,7 +308,7 @@ static double life_s(struct fs *fs, const struct place *p,
 {
 	/* In a shared store what expires goes as what others delete. */
 	if (!p->table || store_is_shared(fs->store) ||
-	    fstable_expires(p->table) <= 0)
+	    fstable_expires(p->table) == 0)
 		return CACHE_LONG_S;
 	return version ? version_life_s(fs, p, st) : 0;
 }

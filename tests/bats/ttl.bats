@@ -59,6 +59,22 @@ gone() {
 	rmdir "$M/T"
 }
 
+@test "so is what was looked at before the table had a cell with a ttl" {
+	local put
+
+	for put in 'cat > '"$M/T/.cells" ""$CELLCTL" import $M T"; do
+		mkdir "$M/T"
+		printf 'r\tf:a\t\tx\n' > "$M/T/.cells"
+		stat "$M/T/r/f/a" > /dev/null
+		printf 'r\tf:b\t\tx\tput\t2000\n' | eval "$put"
+		# While the row has the other cell there is nothing to tell of it.
+		"$CELLCTL" deleteall "$M" T r f:a
+		settled [ ! -e "$M/T/.put/r/f:b" ]
+		gone "$M/T/r"
+		rmdir "$M/T"
+	done
+}
+
 @test "a row stays for its other cells, a column for its younger versions" {
 	table_with_ttl 10s
 	put_short r q
