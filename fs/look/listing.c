@@ -378,7 +378,7 @@ static void borrow_place(struct listing *ls, struct place *p)
 	p->ts = ls->scan.cell.ts;
 	p->cell_kind = ls->scan.cell.kind;
 	if (kind_of(ls->scan.level)->scan == SCAN_ROWS)
-		p->row = ls->scan.key;
+		p->row = buf_bytes(&mark_of(ls)->position.key);
 	p->detached = false;
 	assert(e->name_len < sizeof(p->name));
 	memcpy(p->name, e->name, e->name_len);

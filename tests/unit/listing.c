@@ -1,4 +1,5 @@
 #include "tests/unit/unit.h"
+#include "tests/unit/temp_store.h"
 #include "fs/look/listing.h"
 #include "fs/look/lookup.h"
 #include "fs/memory/write_state.h"
@@ -216,6 +217,36 @@ static void a_listing_that_rested_goes_on_at_every_level(void **state)
 		listing_close(ls);
 	}
 	end(&w);
+}
+
+/* Over a store of files, whose scans have keys in memory of their own. */
+static void an_entry_that_did_not_fit_has_its_row_after_a_rest(void **state)
+{
+	struct temp_store s = {0};
+	struct listing_entry e;
+	struct listing *ls;
+	struct world w = {0};
+	uint64_t at;
+
+	assert_int_equal(temp_make(&s), 0);
+	w.store = s.store;
+	w.t = s.table;
+	assert_int_equal(fs_new(w.store, &w.options, &w.fs), 0);
+	put(&w, "row a");
+	put(&w, "row b");
+	assert_int_equal(store_flush(w.store, NULL), 0);
+	ls = open_path(&w, "t");
+	take(ls, 4, &at);
+	listing_rest(ls, INT64_MAX);
+	/* Another scan takes over the memory. */
+	assert_lists(&w, "t/.after/row a", "row b");
+	assert_int_equal(listing_seek(ls, at - 1), 0);
+	assert_int_equal(listing_next(ls, true, &e), 1);
+	assert_true(bytes_eq(e.place->row, bytes_str("row a")));
+	assert_string_equal(take(ls, 9, NULL), "row b");
+	listing_close(ls);
+	fs_free(w.fs);
+	assert_int_equal(temp_remove(&s), 0);
 }
 
 /* Keys of 250 equal bytes and what is behind them. */
@@ -648,6 +679,8 @@ int main(void)
 		cmocka_unit_test(a_seek_back_goes_on_behind_the_same_entry),
 		cmocka_unit_test(deletes_and_inserts_underneath_lose_nothing),
 		cmocka_unit_test(a_listing_that_rested_goes_on_at_every_level),
+		cmocka_unit_test(
+			an_entry_that_did_not_fit_has_its_row_after_a_rest),
 		cmocka_unit_test(long_keys_are_directories_listed_once),
 		cmocka_unit_test(what_is_in_memory_is_merged_and_shown_once),
 		cmocka_unit_test(
