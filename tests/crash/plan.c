@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <xxhash.h>
 
@@ -254,6 +255,17 @@ static bool is_trouble(int result)
 	return false;
 }
 
+/* A file of it could not be read; store_stat() tells. */
+static bool is_damaged(struct store *s)
+{
+	struct store_stat st;
+
+	for (unsigned i = 0; store_stat(s, i, &st) > 0; i++)
+		if (!strcmp(st.name, "sstables_damaged"))
+			return st.value > 0;
+	return false;
+}
+
 static void mark(struct plan *p, struct os *disk, enum plan_mark kind,
 		 size_t step)
 {
@@ -282,6 +294,11 @@ int plan_run(struct plan *p, struct os *os, struct os *disk)
 		memcpy(p->given[i].ts, w.given, sizeof(w.given));
 		if (is_trouble(w.result)) {
 			r = w.result;
+			break;
+		}
+		/* Around damage it keeps markers that the reference drops. */
+		if (s->kind == STEP_COMPACT && is_damaged(w.store)) {
+			r = -EUCLEAN;
 			break;
 		}
 		mark(p, disk, MARK_DONE, i);

@@ -364,6 +364,142 @@ static void check_scan(struct fixture *f, const struct scan_spec *spec)
 	assert_in_range(lost, spec->granularity || spec->ncolumns ? 1 : 0, 4);
 }
 
+static uint64_t stat_of(struct fixture *f, const char *name)
+{
+	struct store_stat st;
+
+	for (unsigned i = 0; store_stat(f->s.store, i, &st) > 0; i++)
+		if (!strcmp(st.name, name))
+			return st.value;
+	fail_msg("no figure %s", name);
+	return 0;
+}
+
+/*
+ * A disk with a sector that it cannot read: that byte of that file. So long as it is
+ * not 0, the file's bytes are not mapped, either.
+ */
+static struct {
+	struct os_ops ops;
+	const struct os_ops *own;
+	unsigned long file;
+	uint64_t at;
+} sector;
+
+static ssize_t bad_pread(struct os_file *f, void *to, size_t n, uint64_t off)
+{
+	if (sector.file && !strcmp(f->name, sst(sector.file)) &&
+	    off <= sector.at && sector.at - off < n)
+		return -EIO;
+	return sector.own->pread(f, to, n, off);
+}
+
+static int bad_map_read(struct os_file *f, size_t len, const void **out)
+{
+	return -EIO;
+}
+
+/* Until the next call; 0: there is none any more. */
+static void bad_sector(struct fixture *f, unsigned long file, uint64_t at)
+{
+	if (!sector.own) {
+		sector.own = f->os->ops;
+		sector.ops = *sector.own;
+		sector.ops.pread = bad_pread;
+		sector.ops.map_read = bad_map_read;
+	}
+	f->os->ops = file ? &sector.ops : sector.own;
+	sector.file = file;
+	sector.at = at;
+}
+
+static void a_sector_that_cannot_be_read_costs_its_block(void **state)
+{
+	const struct scan_spec cells = {.granularity = SCAN_CELLS,
+					.versions = 1};
+	struct fixture *f = *state;
+	unsigned long file = 0;
+	struct scanned got;
+	char said[64];
+
+	put_many(f, "f", 0, 1, 5);
+	put_many(f, "g", 0, 1, 5);
+	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	assert_int_equal(os_dir_list(f->dir, oldest_file, &file), 0);
+	assert_int_equal(temp_close(&f->s), 0);
+	reopen(f);
+	bad_sector(f, file, MANY / 2 * VALUE);
+	check_scan(f, &cells);
+	assert_int_equal(f->nsaid, 1);
+	snprintf(said, sizeof(said), "%s is damaged in the block at byte ",
+		 sst(file));
+	assert_non_null(strstr(f->said[0], said));
+	assert_non_null(strstr(f->said[0], "cannot read"));
+	/* It is worked around, and what it has is there for a better disk. */
+	assert_int_equal(store_compact(f->s.store, NULL), 0);
+	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
+	assert_int_equal(store_health(f->s.store), 0);
+	assert_int_equal(f->nsaid, 1);
+	bad_sector(f, 0, 0);
+	scan_all(f, &cells, &got);
+	assert_int_equal(got.passes, 0);
+}
+
+static void a_file_that_cannot_be_read_costs_its_rows(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long file;
+
+	file_of(f, "f", ROWS("a", "b"), "1");
+	file = file_of(f, "f", ROWS("m", "p"), "2");
+	assert_int_equal(temp_close(&f->s), 0);
+	bad_sector(f, file, file_bytes(f, file) - 1);
+	reopen(f);
+	assert_int_equal(f->nsaid, 1);
+	assert_non_null(strstr(f->said[0], "the whole file is damaged, rows "
+					   "'m' to 'p'"));
+	assert_non_null(strstr(f->said[0], "cannot read"));
+	assert_int_equal(get(f, "a", "f"), 1);
+	assert_int_equal(get(f, "n", "f"), -EUCLEAN);
+	assert_int_equal(get(f, "z", "f"), 0);
+	bad_sector(f, 0, 0);
+}
+
+/* Nobody reads it when it is only kept for those who may. */
+static void a_new_file_that_cannot_be_read_is_said_by_who_reads_it(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long last = file_of(f, "f", ROWS("a"), "1");
+
+	assert_int_equal(get(f, "a", "f"), 1);
+	bad_sector(f, last + 1, 0);
+	assert_int_equal(file_of(f, "f", ROWS("b"), "2"), last + 1);
+	assert_int_equal(stat_of(f, "sstables_damaged"), 0);
+	assert_int_equal(get(f, "b", "f"), -EUCLEAN);
+	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
+	assert_int_equal(f->nsaid, 1);
+	bad_sector(f, 0, 0);
+}
+
+/* Its end is read when it has been written: it is not taken for the cells. */
+static void a_new_file_whose_end_cannot_be_read_is_written_anew(void **state)
+{
+	struct fixture *f = *state;
+	unsigned long last = file_of(f, "f", ROWS("a"), "1");
+	uint64_t bytes = file_bytes(f, last);
+
+	bad_sector(f, last + 1, bytes - 1);
+	assert_int_equal(temp_put(&f->s, "b", "f", "q", 1, "2"), 1);
+	assert_true(store_flush(f->s.store, NULL) < 0);
+	assert_int_equal(f->nsaid, 0);
+	assert_int_equal(get(f, "b", "f"), 1);
+	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	assert_int_equal(stat_of(f, "sstables_damaged"), 0);
+	assert_int_equal(stat_of(f, "sstables"), 2);
+	assert_int_equal(get(f, "b", "f"), 1);
+	bad_sector(f, 0, 0);
+}
+
 static void a_scan_goes_on_behind_a_damaged_block(void **state)
 {
 	const struct column_name only = {.family = bytes_str("f"),
@@ -526,17 +662,6 @@ static void a_scan_that_picks_shows_beside_damage_what_any_does(void **state)
 		buf_free(&picked);
 	}
 	filter_free(filter);
-}
-
-static uint64_t stat_of(struct fixture *f, const char *name)
-{
-	struct store_stat st;
-
-	for (unsigned i = 0; store_stat(f->s.store, i, &st) > 0; i++)
-		if (!strcmp(st.name, name))
-			return st.value;
-	fail_msg("no figure %s", name);
-	return 0;
 }
 
 static void a_merge_leaves_out_a_file_with_a_damaged_block(void **state)
@@ -702,6 +827,10 @@ int main(void)
 		TEST(a_lost_file_costs_its_rows_of_its_family),
 		TEST(damage_is_said_with_file_table_family_and_rows),
 		TEST(what_a_lost_file_may_change_is_not_shown),
+		TEST(a_sector_that_cannot_be_read_costs_its_block),
+		TEST(a_file_that_cannot_be_read_costs_its_rows),
+		TEST(a_new_file_that_cannot_be_read_is_said_by_who_reads_it),
+		TEST(a_new_file_whose_end_cannot_be_read_is_written_anew),
 		TEST(a_scan_goes_on_behind_a_damaged_block),
 		TEST(a_scan_goes_on_behind_a_lost_file),
 		TEST(a_scan_that_picks_shows_beside_damage_what_any_does),

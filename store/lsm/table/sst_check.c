@@ -197,7 +197,7 @@ static int check_opening(struct checker *k)
 		sst_unref(again);
 		return 1;
 	}
-	if (r != -EUCLEAN && r != -EIO)
+	if (r != -EUCLEAN)
 		return r;
 	fault(k, "%s", store_why());
 	return 0;
@@ -219,7 +219,7 @@ int sst_check_part(struct sstable *t, uint64_t *block, uint64_t bytes,
 		r = sst_load(t, (uint32_t)(*block)++, NULL, true, &b);
 		if (r == 0)
 			block_free(b);
-		else if (r == -EUCLEAN || r == -EIO)
+		else if (r == -EUCLEAN)
 			fault(&k, "%s", store_why());
 		else
 			return r;

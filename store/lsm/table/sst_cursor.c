@@ -142,7 +142,8 @@ static int load_block(struct sst_cursor *c, uint32_t i, bool grow,
 
 	if (!t->lost)
 		read_ahead(c, i);
-	r = sst_load(t, i, c->window, c->no_fill, &b);
+	r = c->warms ? sst_try_load(t, i, c->window, c->no_fill, &b)
+		     : sst_load(t, i, c->window, c->no_fill, &b);
 	if (r < 0)
 		return r;
 	if (!c->no_fill)
@@ -735,7 +736,7 @@ void sst_cursor(struct sstable *t, struct sst_cursor *c)
 	c->base.at.seq = c->base.at.ttl_ms = 0;
 	c->base.at.kind = 0;
 	c->table = t;
-	c->no_fill = c->bare = c->at_hand = c->missed = false;
+	c->no_fill = c->warms = c->bare = c->at_hand = c->missed = false;
 	c->ahead_max = SST_AHEAD_MAX;
 	c->block = NULL;
 	c->pin = NULL;

@@ -44,6 +44,9 @@ struct sst_window {
  */
 int sst_load(struct sstable *t, uint32_t i, const struct sst_window *w,
 	     bool passing, struct block **out);
+/* The same, but damage is not noted: another one who meets it does that. */
+int sst_try_load(const struct sstable *t, uint32_t i,
+		 const struct sst_window *w, bool passing, struct block **out);
 /* The same for a block by itself, whose neighbours may be damaged. */
 int sst_load_alone(const struct sstable *t, uint32_t i,
 		   const struct sst_window *w, bool passing,

@@ -212,7 +212,7 @@ static const struct cursor_ops salvage_ops = {
 	.close = salvage_close,
 };
 
-/* By footer and index. -EUCLEAN or -EIO where they cannot be read. */
+/* By footer and index. -EUCLEAN where they cannot be read. */
 static int open_indexed(struct sst_salvage *s)
 {
 	struct sstable *t = s->t;

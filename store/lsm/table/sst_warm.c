@@ -19,6 +19,7 @@ void sst_warm(struct sstable *t)
 	struct sst_cursor c;
 
 	sst_cursor(t, &c);
+	c.warms = true;
 	for (uint32_t i = 0; i < x->nblocks; i++) {
 		/*
 		 * The memory of a block is about an eighth more than its bytes.

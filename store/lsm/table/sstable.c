@@ -10,6 +10,12 @@
 #include "store/lsm/block/bloom.h"
 #include "store/value/why.h"
 
+/* What the disk cannot give any more is damaged; the sentence stays. */
+static int lost(int r)
+{
+	return r == -EIO ? -EUCLEAN : r;
+}
+
 /* Reads exactly @n bytes; a shorter file is damaged. */
 static int read_all(const struct sstable *t, void *to, size_t n,
 		    uint64_t offset)
@@ -17,7 +23,7 @@ static int read_all(const struct sstable *t, void *to, size_t n,
 	ssize_t r = os_pread(t->file, to, n, offset);
 
 	if (r < 0)
-		return (int)r;
+		return lost((int)r);
 	if ((size_t)r < n)
 		return why(-EUCLEAN,
 			   "%" PRIu64 ".sst ends at byte %" PRIu64
@@ -159,16 +165,13 @@ int sst_refill(struct sstable *t, const struct block *b, uint32_t i,
 }
 
 /* Are these pieces of the values as they were when the block was made bare? */
-static int check_pieces(struct sstable *t, const struct block *b,
-			uint32_t index, uint64_t piece, struct bytes in)
+static int check_pieces(const struct block *b, uint64_t piece, struct bytes in)
 {
 	for (; in.len; piece++) {
 		size_t n = in.len < BLOCK_PIECE ? in.len : BLOCK_PIECE;
 
-		if (block_piece_sum(in.data, n) != b->sums[piece]) {
-			why(-EUCLEAN, "its values have changed");
-			return sst_block_damaged(t, index);
-		}
+		if (block_piece_sum(in.data, n) != b->sums[piece])
+			return why(-EUCLEAN, "its values have changed");
 		in = bytes_of(in.data + n, in.len - n);
 	}
 	return 0;
@@ -195,10 +198,10 @@ int sst_read_value(struct sstable *t, const struct block *b, uint32_t index,
 	r = read_few(t, hold->data, end - from,
 		     t->index.entries[index].offset + b->raw_len - all + from);
 	if (r == 0)
-		r = check_pieces(t, b, index, from / BLOCK_PIECE,
+		r = check_pieces(b, from / BLOCK_PIECE,
 				 bytes_of(hold->data, end - from));
 	if (r < 0)
-		return r;
+		return r == -EUCLEAN ? sst_block_damaged(t, index) : r;
 	memmove(hold->data, hold->data + (at - from), len);
 	hold->len = len;
 	return 0;
@@ -281,22 +284,29 @@ int sst_load_alone(const struct sstable *t, uint32_t i,
 	return r;
 }
 
+int sst_try_load(const struct sstable *t, uint32_t i,
+		 const struct sst_window *w, bool passing, struct block **out)
+{
+	struct block *b = NULL;
+	int r = sst_load_alone(t, i, w, passing, &b);
+
+	if (r == 0)
+		r = check_place(&t->index, i, b);
+	if (r == 0)
+		*out = b;
+	else
+		block_free(b);
+	return r;
+}
+
 int sst_load(struct sstable *t, uint32_t i, const struct sst_window *w,
 	     bool passing, struct block **out)
 {
-	struct block *b = NULL;
 	int r = sst_why_lost(t);
 
 	if (r < 0)
 		return r;
-	r = sst_load_alone(t, i, w, passing, &b);
-	if (r == 0)
-		r = check_place(&t->index, i, b);
-	if (r == 0) {
-		*out = b;
-		return 0;
-	}
-	block_free(b);
+	r = sst_try_load(t, i, w, passing, out);
 	return r == -EUCLEAN ? sst_block_damaged(t, i) : r;
 }
 
@@ -354,7 +364,7 @@ int sst_read_footer(struct sstable *t, struct sst_footer *f)
 	int r = os_size(t->file, &size);
 
 	if (r < 0)
-		return r;
+		return lost(r);
 	if (t->info.file_bytes && size != t->info.file_bytes)
 		return why(-EUCLEAN,
 			   "%" PRIu64 ".sst is damaged: it has %" PRIu64
@@ -419,7 +429,7 @@ int sst_open_file(struct sstable *t)
 	/* Not -ENOENT, which means an absent table or store. */
 	return r == -ENOENT ? why(-EUCLEAN, "it is missing: restore it from a "
 					    "copy")
-			    : r;
+			    : lost(r);
 }
 
 static int open_sections(struct sstable *t, const struct sst_footer *f)

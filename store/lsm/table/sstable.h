@@ -5,7 +5,7 @@
  * file's grammar stands in sst_format.h, that of a block in block.h. Every byte
  * is under a checksum (XXH3-64, seeded with file number and offset, so that a
  * block in the wrong place fails). Nothing read is trusted before it is
- * checked: -EUCLEAN names file and offset.
+ * checked: -EUCLEAN names file and offset, also where the disk cannot read it.
  *
  * Threads: a writer belongs to one thread. A reader is immutable and shared;
  * cursors belong to one thread each.
@@ -73,10 +73,10 @@ int sst_open(struct os_dir *dir, const struct sst_info *info,
 	     const struct sst_options *o, struct block_cache *cache,
 	     struct sstable **out);
 /*
- * Makes a table of a file for which sst_open() gave -EUCLEAN, or -EIO, and
- * store_why() the reason: it holds the file's place. What @info says of it is
- * true; whoever wants an entry within its range of rows gets -EUCLEAN, and that
- * reason, since nobody can know what it holds there. 0 or -ENOMEM.
+ * Makes a table of a file for which sst_open() gave -EUCLEAN, and store_why()
+ * the reason: it holds the file's place. What @info says of it is true; whoever
+ * wants an entry within its range of rows gets -EUCLEAN, and that reason, since
+ * nobody can know what it holds there. 0 or -ENOMEM.
  */
 int sst_open_lost(struct os_dir *dir, const struct sst_info *info,
 		  struct sstable **out);
@@ -205,6 +205,7 @@ struct sst_cursor {
 	struct cursor base;
 	struct sstable *table;
 	bool no_fill;	    /* compaction: do not cache blocks */
+	bool warms;	    /* sst_warm(): it notes no damage */
 	uint32_t ahead_max; /* bytes; SST_AHEAD_MAX unless set to less */
 	/*
 	 * The cursor may use partial blocks. Then only sst_cursor_find() and
