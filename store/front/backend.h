@@ -105,8 +105,9 @@ struct store_ops {
 	int (*snapshot_schema)(const struct snapshot *snap,
 			       const struct table *t, struct schema *out);
 	/*
-	 * Clone makes a table @to from table @from of the snapshot; restore
-	 * puts @from itself back to the snapshot. See store.h for both.
+	 * Clone makes a table @to from table @from of the snapshot; who copies
+	 * for long calls namespace_enter() again behind that. Restore puts
+	 * @from itself back to the snapshot. See store.h for both.
 	 */
 	int (*snapshot_clone)(struct snapshot *snap,
 			      const struct snapshot_table *from,

@@ -120,7 +120,6 @@ static const struct snapshot_table *shown_as(const struct snapshot *snap,
 	return NULL;
 }
 
-/* Refuses a taken name before all cells are copied. */
 static int check_free(struct store *s, struct bytes to)
 {
 	struct table *t;
@@ -162,14 +161,15 @@ int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
 {
 	int r = front_begin_write(s);
 
+	/* Before all cells are copied; the backend looks again. */
 	if (r == 0) {
 		r = namespace_enter(s, to);
-		if (r == 0)
-			r = check_free(s, to);
-		if (r == 0)
-			r = make_of(s, t, name, shown, to);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
+	if (r == 0)
+		r = check_free(s, to);
+	if (r == 0)
+		r = make_of(s, t, name, shown, to);
 	return front_end(s, r);
 }
 
@@ -178,11 +178,8 @@ int store_snapshot_restore(struct store *s, struct table *t, struct bytes name,
 {
 	int r = front_begin_delete(s);
 
-	if (r == 0) {
-		pthread_mutex_lock(&s->schema_lock);
+	if (r == 0)
 		r = make_of(s, t, name, shown, (struct bytes){0});
-		pthread_mutex_unlock(&s->schema_lock);
-	}
 	return front_end(s, r);
 }
 

@@ -1,5 +1,7 @@
 /* Tables made of snapshots, and put back to them. */
 #include "tests/unit/unit.h"
+#include "store/front/backend.h"
+#include "store/os/os.h"
 #include "tests/unit/engine.h"
 
 /* Work in the caller, and small files. */
@@ -20,7 +22,7 @@ static int take(struct temp_store *s, const char *name)
 	return store_snapshot_create(s->store, s->table, bytes_str(name));
 }
 
-static int clone(struct temp_store *s, const char *name, const char *to)
+static int clone_to(struct temp_store *s, const char *name, const char *to)
 {
 	return store_snapshot_clone(s->store, s->table, bytes_str(name),
 				    (struct bytes){0}, bytes_str(to));
@@ -131,7 +133,7 @@ static void a_clone_holds_what_the_snapshot_shows(void **state)
 			temp_put(s, "u", "f", "q", 70, "new");
 			lie(s, behind);
 			then = kept(raw(s, "t", name));
-			assert_int_equal(clone(s, name, name), 0);
+			assert_int_equal(clone_to(s, name, name), 0);
 			assert_string_equal(raw(s, name, NULL), then);
 			assert_string_equal(get_of(s, name), "seen");
 			assert_string_equal(temp_get(s, "r", "f", "q"), "new");
@@ -154,7 +156,7 @@ static void a_clone_has_a_life_of_its_own(void **state)
 	}
 	temp_put(s, "r", "f", "q", 7, "then");
 	assert_int_equal(take(s, "n"), 0);
-	assert_int_equal(clone(s, "n", "c"), 0);
+	assert_int_equal(clone_to(s, "n", "c"), 0);
 	temp_put(s, "r", "f", "q", 8, "now");
 	assert_int_equal(table_open(s->store, bytes_str("c"), &c), 0);
 	assert_int_not_equal(table_id(c), table_id(own));
@@ -184,7 +186,7 @@ static void a_clone_is_there_after_the_death_of_the_process(void **state)
 
 	temp_put(s, "r", "f", "q", 7, "then");
 	assert_int_equal(take(s, "n"), 0);
-	assert_int_equal(clone(s, "n", "c"), 0);
+	assert_int_equal(clone_to(s, "n", "c"), 0);
 	temp_put(s, "r", "f", "q", 7, "now");
 	assert_int_equal(restore(s, "n"), 0);
 	table_unref(s->table);
@@ -217,7 +219,7 @@ static void a_restore_brings_cells_and_schema_back(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
 	/* The snapshots show what they did, and can be taken up again. */
 	temp_put(s, "r", "f", "q", 7, "now");
-	assert_int_equal(clone(s, "older", "c"), 0);
+	assert_int_equal(clone_to(s, "older", "c"), 0);
 	assert_string_equal(get_of(s, "c"), "older");
 	assert_int_equal(restore(s, "older"), -EBUSY);
 	assert_non_null(strstr(store_why(), "snapshot n"));
@@ -258,12 +260,12 @@ static void what_cannot_be_cloned_leaves_nothing_behind(void **state)
 	char name[TABLE_NAME_LEN_MAX + 1];
 
 	assert_int_equal(take(s, "n"), 0);
-	assert_int_equal(clone(s, "x", "c"), -ENOENT);
-	assert_int_equal(clone(s, "n", "t"), -EEXIST);
-	assert_int_equal(clone(s, "n", "a/b"), -EINVAL);
-	assert_int_equal(clone(s, "n", ""), -EINVAL);
-	assert_int_equal(clone(s, "n", "nowhere:c"), -ENOENT);
-	assert_int_equal(clone(s, "n", "hbase:c"), -EINVAL);
+	assert_int_equal(clone_to(s, "x", "c"), -ENOENT);
+	assert_int_equal(clone_to(s, "n", "t"), -EEXIST);
+	assert_int_equal(clone_to(s, "n", "a/b"), -EINVAL);
+	assert_int_equal(clone_to(s, "n", ""), -EINVAL);
+	assert_int_equal(clone_to(s, "n", "nowhere:c"), -ENOENT);
+	assert_int_equal(clone_to(s, "n", "hbase:c"), -EINVAL);
 	assert_int_equal(restore(s, "x"), -ENOENT);
 	assert_int_equal(store_table_next(s->store, bytes_str(""), name), 1);
 	assert_string_equal(name, "t");
@@ -273,8 +275,85 @@ static void what_cannot_be_cloned_leaves_nothing_behind(void **state)
 	s->options.read_only = true;
 	assert_int_equal(store_open(s->path, &s->options, &s->store), 0);
 	assert_int_equal(table_open(s->store, bytes_str("t"), &s->table), 0);
-	assert_int_equal(clone(s, "n", "c"), -EPERM);
+	assert_int_equal(clone_to(s, "n", "c"), -EPERM);
 	assert_int_equal(restore(s, "n"), -EPERM);
+}
+
+/* What is done once while a copy is made, as its first file is. */
+static struct os_ops ops;
+static struct os os = {&ops};
+static int (*meanwhile)(struct store *s);
+static struct store *meanwhile_of;
+
+static int open_meanwhile(struct os_dir *d, const char *name, unsigned flags,
+			  struct os_file **out)
+{
+	int (*act)(struct store * s) = meanwhile;
+
+	if (act && (flags & OS_EXCL)) {
+		meanwhile = NULL;
+		/* Who waits for that waits for ever here. */
+		assert_int_equal(
+			pthread_mutex_trylock(&meanwhile_of->schema_lock), 0);
+		pthread_mutex_unlock(&meanwhile_of->schema_lock);
+		assert_int_equal(act(meanwhile_of), 0);
+	}
+	return os_posix()->ops->open(d, name, flags, out);
+}
+
+static int make_table(struct store *s)
+{
+	static char name[] = "made0";
+
+	name[4]++;
+	return store_table_create(s, bytes_str(name), NULL);
+}
+
+static int drop_namespace(struct store *s)
+{
+	return store_namespace_drop(s, bytes_str("n"));
+}
+
+static void open_with_meanwhile(struct temp_store *s)
+{
+	assert_int_equal(temp_close(s), 0);
+	ops = *os_posix()->ops;
+	ops.open = open_meanwhile;
+	s->options.os = &os;
+	assert_int_equal(temp_open(s), 0);
+	meanwhile_of = s->store;
+	assert_int_equal(temp_put(s, "r", "f", "q", 7, "then"), 1);
+	assert_int_equal(take(s, "n"), 0);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+}
+
+static void tables_are_made_while_others_are_copied(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	open_with_meanwhile(s);
+	meanwhile = make_table;
+	assert_int_equal(clone_to(s, "n", "c"), 0);
+	assert_null(meanwhile);
+	assert_string_equal(get_of(s, "c"), "then");
+	assert_int_equal(temp_put(s, "r", "f", "q", 7, "now"), 1);
+	meanwhile = make_table;
+	assert_int_equal(restore(s, "n"), 0);
+	assert_null(meanwhile);
+	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+}
+
+static void no_clone_is_made_in_a_namespace_that_went_meanwhile(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct table *t;
+
+	open_with_meanwhile(s);
+	assert_int_equal(store_namespace_create(s->store, bytes_str("n")), 0);
+	meanwhile = drop_namespace;
+	assert_int_equal(clone_to(s, "n", "n:c"), -ENOENT);
+	assert_non_null(strstr(store_why(), "no namespace 'n'"));
+	assert_int_equal(table_open(s->store, bytes_str("n:c"), &t), -ENOENT);
 }
 
 int main(void)
@@ -287,6 +366,8 @@ int main(void)
 		T(a_restore_brings_cells_and_schema_back),
 		T(a_snapshot_of_the_store_names_the_table),
 		T(what_cannot_be_cloned_leaves_nothing_behind),
+		T(tables_are_made_while_others_are_copied),
+		T(no_clone_is_made_in_a_namespace_that_went_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/front/namespace.h"
 #include "store/lsm/admin/admin.h"
 #include "store/lsm/compaction/compaction_write.h"
 #include "store/lsm/read/reader.h"
@@ -176,8 +177,12 @@ int lsm_snapshot_clone(struct snapshot *snap, const struct snapshot_table *from,
 	struct clone k;
 	int r = clone_begin(&k, snap, from, false);
 
-	if (r == 0)
-		r = tables_add(k.db, to, k.schema, k.files);
+	if (r == 0) {
+		r = namespace_enter(snap->store, to);
+		if (r == 0)
+			r = tables_add(k.db, to, k.schema, k.files);
+		pthread_mutex_unlock(&snap->store->schema_lock);
+	}
 	clone_end(&k, r);
 	return r;
 }
