@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "tests/unit/unit.h"
 #include "store/hbase/backend/hbase.h"
@@ -16,8 +17,30 @@
 #include "store/hbase/master/descriptor.h"
 #include "tests/unit/hbase_server.h"
 
-#define CONNECTIONS_MAX 8
+#define CONNECTIONS_MAX 16
 #define SENT_MAX 8
+
+/*
+ * A clock that the tests set forward, and sleeps do. It is so far ahead of the
+ * machine's that no call comes to its deadline because the machine is slow.
+ */
+static uint64_t clock_begin_ns;
+static _Atomic uint64_t passed_ns;
+
+static inline uint64_t played_monotonic_ns(struct os *os)
+{
+	return clock_begin_ns + atomic_load(&passed_ns);
+}
+
+static inline void played_sleep_ms(struct os *os, unsigned ms)
+{
+	atomic_fetch_add(&passed_ns, ms * (SECOND / 1000));
+}
+
+static inline void pass_seconds(unsigned n)
+{
+	atomic_fetch_add(&passed_ns, n * SECOND);
+}
 
 struct played_cluster {
 	struct store *s;
@@ -27,6 +50,10 @@ struct played_cluster {
 	bool new_version_behavior;
 	_Atomic bool has_c; /* a family that another client has added */
 	bool knows_flush;   /* the master */
+	/* It is asked for the table and hangs up; so many seconds have passed. */
+	_Atomic unsigned is_away;
+	/* Before it describes the table it says so, and waits: */
+	sem_t *described, *go_on;
 	/* So often somebody else has added that family when one is added. */
 	_Atomic unsigned overtaken;
 	unsigned lock_is_held; /* so often that of changes is another's */
@@ -142,6 +169,11 @@ static inline void answer_get(struct played_cluster *c, int fd,
 	struct buf cells = {0};
 	struct encoder e = {.out = &cells};
 
+	if (c->unserved) {
+		c->unserved--;
+		server_refuse(fd, q->id, "x.NotServingRegionException");
+		return;
+	}
 	assert_int_equal(proto_take(q->message, &pb_get_request, &m), 0);
 	put_cells(c, m.get.columns, &e);
 	server_answer_cells(fd, q->id, &pb_get_response, &answer,
@@ -190,6 +222,10 @@ static inline void answer_description(struct played_cluster *c, int fd,
 	struct pb_create_request answer = {0};
 	const struct pb_nothing none = {0};
 
+	if (c->described) {
+		sem_post(c->described);
+		sem_wait(c->go_on);
+	}
 	if (c->is_dropped) {
 		server_answer(fd, id, &pb_nothing, &none);
 		return;
@@ -441,6 +477,19 @@ static inline void note(struct played_cluster *c,
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Does it end the connection, rather than to answer? */
+static inline bool hangs_up(struct played_cluster *c, const char *method)
+{
+	if (c->is_away && strstr(method, "GetTable")) {
+		pass_seconds(c->is_away);
+		return true;
+	}
+	if (!c->hangs_up || strcmp(method, "Multi") != 0)
+		return false;
+	c->hangs_up--;
+	return true;
+}
+
 static inline void *serve(void *arg)
 {
 	struct visitor *v = arg;
@@ -448,16 +497,14 @@ static inline void *serve(void *arg)
 
 	server_greet(v->fd);
 	while (server_take(v->fd, &q)) {
-		bool leaves = v->c->hangs_up && !strcmp(q.method, "Multi");
+		bool leaves = hangs_up(v->c, q.method);
 
 		note(v->c, &q);
 		if (!leaves)
 			answer(v->c, v->fd, &q);
 		server_request_free(&q);
-		if (leaves) {
-			v->c->hangs_up--;
+		if (leaves)
 			break;
-		}
 	}
 	close(v->fd);
 	free(v);
@@ -481,9 +528,15 @@ static inline void *accept_all(void *arg)
 
 static inline void begin(struct played_cluster *c)
 {
-	const struct store_options o = {0};
+	static struct os_ops ops;
+	static struct os clock = {&ops};
+	const struct store_options o = {.os = &clock};
 	char name[64];
 
+	clock_begin_ns = os_monotonic_ns(os_posix()) + 1000 * SECOND;
+	ops = *os_posix()->ops;
+	ops.monotonic_ns = played_monotonic_ns;
+	ops.sleep_ms = played_sleep_ms;
 	pthread_mutex_init(&c->lock, NULL);
 	c->fd = server_listen(&c->port);
 	pthread_create(&c->acceptor, NULL, accept_all, c);

@@ -79,9 +79,98 @@ static int name_of_table(struct table *t, int until)
 		r = table_name(t, name);
 		if (r == until)
 			break;
-		usleep(50000);
+		pass_seconds(1);
 	}
 	return r;
+}
+
+static int get_cell(struct table *t)
+{
+	struct cell cell;
+
+	return table_get(t, bytes_str("r"), bytes_str("a"), bytes_str("q"),
+			 TS_MAX, NULL, &cell, NULL);
+}
+
+static const struct change a_cell = {.op = CHANGE_PUT,
+				     .family = {(const uint8_t *)"a", 1},
+				     .qualifier = {(const uint8_t *)"q", 1},
+				     .ts = 5};
+
+/* The regions are served without a master: what is known of the table does. */
+static void a_table_is_read_while_no_master_answers(void **state)
+{
+	struct played_cluster c = {.cells = &a_cell, .ncells = 1};
+	struct alter a = {.rest = ALTER_KEEP};
+
+	begin(&c);
+	assert_int_equal(table_schema(c.t, &a.to), 0);
+	c.is_away = 1;
+	for (int i = 0; i < 3; i++) {
+		uint64_t asked = passed_ns + 2 * SECOND;
+
+		pass_seconds(2);
+		assert_int_equal(get_cell(c.t), 1);
+		/* It was asked once, and for a while it is not asked again. */
+		assert_true(passed_ns == asked + SECOND);
+		assert_int_equal(get_cell(c.t), 1);
+		assert_true(passed_ns == asked + SECOND);
+		pass_seconds(5);
+	}
+	/* What is to be changed is not what was known. */
+	c.is_away = 60;
+	assert_true(table_change(c.t, &a) < 0);
+	assert_int_equal(get_cell(c.t), 1);
+	c.is_away = 0;
+	c.is_dropped = true;
+	pass_seconds(6);
+	assert_int_equal(get_cell(c.t), -ENOENT);
+	schema_free(&a.to);
+	end(&c);
+}
+
+/* Whether the table is disabled, a master is asked, and not for all of the time. */
+static void a_region_that_moves_is_found_while_no_master_answers(void **state)
+{
+	struct played_cluster c = {
+		.cells = &a_cell, .ncells = 1, .unserved = 5};
+
+	begin(&c);
+	c.is_away = 1;
+	assert_int_equal(get_cell(c.t), 1);
+	assert_non_null(strstr(c.methods, "GetTableState"));
+	end(&c);
+}
+
+static void *get_beside(void *t)
+{
+	assert_int_equal(get_cell(t), 1);
+	return NULL;
+}
+
+/* Nor does who asks a master keep others from the regions. */
+static void a_table_is_read_while_a_master_is_asked(void **state)
+{
+	struct played_cluster c = {.cells = &a_cell, .ncells = 1};
+	sem_t described, go_on;
+	pthread_t beside;
+
+	sem_init(&described, 0, 0);
+	sem_init(&go_on, 0, 0);
+	begin(&c);
+	assert_int_equal(get_cell(c.t), 1);
+	c.go_on = &go_on;
+	c.described = &described;
+	pass_seconds(2);
+	pthread_create(&beside, NULL, get_beside, c.t);
+	sem_wait(&described);
+	c.described = NULL;
+	assert_int_equal(get_cell(c.t), 1);
+	sem_post(&go_on);
+	pthread_join(beside, NULL);
+	end(&c);
+	sem_destroy(&described);
+	sem_destroy(&go_on);
 }
 
 /* Or who has it open would go on with it, and nobody could make it anew. */
@@ -363,6 +452,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
 		cmocka_unit_test(clones_that_others_may_read_stay),
+		cmocka_unit_test(a_table_is_read_while_no_master_answers),
+		cmocka_unit_test(
+			a_region_that_moves_is_found_while_no_master_answers),
+		cmocka_unit_test(a_table_is_read_while_a_master_is_asked),
 		cmocka_unit_test(a_table_that_another_client_drops_has_no_name),
 		cmocka_unit_test(a_schema_is_judged_without_a_change),
 		cmocka_unit_test(

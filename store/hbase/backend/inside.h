@@ -16,17 +16,24 @@ struct hbase_store {
 	struct clones clones;
 };
 
-/* A schema is believed for so long. */
+/* A schema is believed for so long, and so long where no master answers. */
 #define SCHEMA_SECONDS 1
+#define SCHEMA_SECONDS_ALONE 5
 
 struct hbase_table {
 	struct table base;
 	char name[TABLE_NAME_LEN_MAX + 1];
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t
+		lock; /* guards what follows; not held while it is read */
 	struct schema schema;
-	bool read_only;		   /* in HBase */
-	bool is_gone;		   /* when it was read last */
-	uint64_t version, read_ns; /* read_ns 0 = not believed any more */
+	bool read_only; /* in HBase */
+	bool is_gone;	/* when it was read last */
+	/* Version 0: nothing was read yet. */
+	uint64_t version;
+	uint64_t
+		until_ns; /* believed so long; 0 = to be read before it is used */
+	/* Reads have numbers, by which a late answer replaces none that began later. */
+	uint64_t reads, known;
 };
 
 static inline struct hbase_store *hbase_of(struct store *s)

@@ -12,38 +12,72 @@
 #include "store/hbase/cluster/regions.h"
 #include "store/os/patience.h"
 
-/* Reads the schema anew. REQUIRES: lock. */
-static int read_schema(struct hbase_table *t)
+static void believe(struct hbase_table *t, unsigned seconds)
 {
-	struct hbase_store *hs = hbase_of(t->base.store);
-	struct schema now;
-	int r = admin_schema(hs->cluster, bytes_str(t->name), &now,
-			     &t->read_only);
+	t->until_ns = os_monotonic_ns(hbase_of(t->base.store)->os) +
+		      seconds * 1000000000ull;
+}
 
-	/* Who knows the schema of before is to ask, and to hear of it. */
-	if (r == -ENOENT && !t->is_gone) {
+/*
+ * Reads the schema anew: 0, an error, or -EAGAIN, it is to be read once more since
+ * it was changed meanwhile. REQUIRES: lock.
+ */
+static int read_schema(struct hbase_table *t, uint64_t deadline_ns)
+{
+	struct cluster *c = cluster_of(&t->base);
+	uint64_t number = ++t->reads;
+	struct schema now = {0};
+	bool read_only;
+	int r;
+
+	pthread_mutex_unlock(&t->lock);
+	r = admin_schema(c, bytes_str(t->name), deadline_ns, &now, &read_only);
+	pthread_mutex_lock(&t->lock);
+	if (number < t->known) {
+		schema_free(&now);
+		return t->until_ns ? 0 : -EAGAIN;
+	}
+	if (r == -ENOENT) {
+		/* Who knows the schema of before is to ask, and to hear of it. */
+		t->version += !t->is_gone;
 		t->is_gone = true;
-		t->version++;
+		t->known = number;
+		t->until_ns = 0;
 	}
 	if (r < 0)
 		return r;
 	if (!t->version || t->is_gone || !schema_equal(&now, &t->schema))
 		t->version++;
 	t->is_gone = false;
+	t->read_only = read_only;
 	schema_free(&t->schema);
 	t->schema = now;
-	t->read_ns = os_monotonic_ns(hs->os);
+	t->known = number;
+	believe(t, SCHEMA_SECONDS);
 	return 0;
 }
 
-/* Reads it if what is known is too old. REQUIRES: lock. */
-static int refresh(struct hbase_table *t)
+/*
+ * Reads it if what is known is too old, or with @anew in any case. The masters may
+ * be away: then the regions are served as before, by what is known. REQUIRES: lock.
+ */
+static int refresh(struct hbase_table *t, bool anew)
 {
-	uint64_t now = os_monotonic_ns(hbase_of(t->base.store)->os);
+	struct hbase_store *hs = hbase_of(t->base.store);
+	bool serves = t->until_ns && !anew;
+	int r;
 
-	if (t->read_ns && now - t->read_ns < SCHEMA_SECONDS * 1000000000ull)
+	if (serves && os_monotonic_ns(hs->os) < t->until_ns)
 		return 0;
-	return read_schema(t);
+	/* Others go on with what is known until this one has asked. */
+	if (serves)
+		t->until_ns = cluster_soon(hs->cluster);
+	while ((r = read_schema(t, serves ? t->until_ns : 0)) == -EAGAIN)
+		serves = false;
+	if (r == 0 || r == -ENOENT || r == -EACCES || !t->version || t->is_gone)
+		return r;
+	believe(t, SCHEMA_SECONDS_ALONE);
+	return serves ? 0 : r;
 }
 
 int hbase_writable(struct table *base)
@@ -53,7 +87,7 @@ int hbase_writable(struct table *base)
 	int r;
 
 	pthread_mutex_lock(&t->lock);
-	r = refresh(t);
+	r = refresh(t, false);
 	read_only = t->read_only;
 	pthread_mutex_unlock(&t->lock);
 	if (r == 0 && read_only)
@@ -64,10 +98,12 @@ int hbase_writable(struct table *base)
 	return r;
 }
 
+/* It has been changed: what was read before, or is being read, is not believed. */
 static void expire(struct table *t)
 {
 	pthread_mutex_lock(&table_of(t)->lock);
-	table_of(t)->read_ns = 0;
+	table_of(t)->until_ns = 0;
+	table_of(t)->known = ++table_of(t)->reads;
 	pthread_mutex_unlock(&table_of(t)->lock);
 }
 
@@ -78,7 +114,7 @@ int hbase_family(struct table *base, struct bytes family,
 	int r, at = -1;
 
 	pthread_mutex_lock(&t->lock);
-	r = refresh(t);
+	r = refresh(t, false);
 	if (r == 0)
 		at = schema_find(&t->schema, family);
 	if (at >= 0)
@@ -111,7 +147,9 @@ int hbase_table_open_any(struct store *s, struct bytes name, struct table **out)
 	table_init(&t->base, s, id_of(name));
 	memcpy(t->name, name.data, name.len);
 	pthread_mutex_init(&t->lock, NULL);
-	r = read_schema(t);
+	pthread_mutex_lock(&t->lock);
+	r = refresh(t, true);
+	pthread_mutex_unlock(&t->lock);
 	if (r < 0) {
 		hbase_table_free(&t->base);
 		return r;
@@ -129,17 +167,21 @@ void hbase_table_free(struct table *base)
 	free(t);
 }
 
-int hbase_table_schema(struct table *base, struct schema *out)
+static int copy_schema(struct hbase_table *t, bool anew, struct schema *out)
 {
-	struct hbase_table *t = table_of(base);
 	int r;
 
 	pthread_mutex_lock(&t->lock);
-	r = refresh(t);
+	r = refresh(t, anew);
 	if (r == 0)
 		r = schema_copy(out, &t->schema);
 	pthread_mutex_unlock(&t->lock);
 	return r;
+}
+
+int hbase_table_schema(struct table *base, struct schema *out)
+{
+	return copy_schema(table_of(base), false, out);
 }
 
 uint64_t hbase_schema_version(const struct table *base)
@@ -149,7 +191,7 @@ uint64_t hbase_schema_version(const struct table *base)
 
 	pthread_mutex_lock(&t->lock);
 	/* What cannot be read now has not changed for now. */
-	refresh(t);
+	refresh(t, false);
 	version = t->version;
 	pthread_mutex_unlock(&t->lock);
 	return version;
@@ -161,7 +203,7 @@ int hbase_table_name(struct table *base, char *name)
 	int r;
 
 	pthread_mutex_lock(&t->lock);
-	r = refresh(t);
+	r = refresh(t, false);
 	pthread_mutex_unlock(&t->lock);
 	/* Of a table that cannot be read now the name is what it was. */
 	if (r == -ENOENT)
@@ -350,10 +392,7 @@ static int lacks_notes(struct table *t, const struct schema *s)
 static int alter_once(struct table *t, const struct alter *a)
 {
 	struct schema now = {0}, to = {0};
-	int r;
-
-	expire(t);
-	r = hbase_table_schema(t, &now);
+	int r = copy_schema(table_of(t), true, &now);
 	if (r == 0)
 		r = alter_check_from(a, hbase_schema_version(t));
 	if (r == 0)

@@ -4,7 +4,7 @@
 
 #include "store/value/why.h"
 
-/* So many tries in vain, then the master is asked how the table is. */
+/* After so many tries in vain, each time, the master is asked how the table is. */
 #define TRIES_UNASKED 3
 
 struct pb_state {
@@ -36,12 +36,13 @@ static MESSAGE(pb_state_response, "GetTableStateResponse",
 /* 0, or that the table is one whose regions nobody serves. */
 static int judge_table(struct region_call *rc, uint64_t deadline_ns)
 {
+	uint64_t soon = cluster_soon(rc->cluster);
 	const struct pb_state_request m = {.table = table_name_of(rc->table)};
 	struct rpc_request q = {
 		.method = "GetTableState",
 		.type = &pb_state_request,
 		.message = &m,
-		.deadline_ns = deadline_ns,
+		.deadline_ns = soon < deadline_ns ? soon : deadline_ns,
 	};
 	struct pb_state_response answer;
 	struct attempt call = {0};
@@ -102,7 +103,7 @@ int region_call(struct region_call *rc, struct retry *retry,
 			break;
 		if (!f->is_refused)
 			rc->was_repeated = true;
-		if (retry->tries != TRIES_UNASKED || f->cure != CURE_LOCATE)
+		if (retry->tries % TRIES_UNASKED || f->cure != CURE_LOCATE)
 			continue;
 		state = judge_table(rc, retry->deadline_ns);
 		if (state < 0) {

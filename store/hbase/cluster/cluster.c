@@ -11,6 +11,7 @@
 #include "store/value/why.h"
 
 #define MASTERS_MAX 16
+#define SOON_MS 1000
 
 /* A connection to a service, once it is there. */
 struct link {
@@ -66,6 +67,14 @@ struct retry cluster_retry(struct cluster *c)
 		.deadline_ns = patience_until(os_monotonic_ns(c->os),
 					      c->timeout_ms * 1000000ull),
 	};
+}
+
+uint64_t cluster_soon(struct cluster *c)
+{
+	uint64_t ms = c->timeout_ms / 4;
+
+	return os_monotonic_ns(c->os) +
+	       (ms < SOON_MS ? ms : SOON_MS) * 1000000ull;
 }
 
 /* The same for what @q is a part of: no later than its deadline. */

@@ -41,6 +41,11 @@ struct os *cluster_os(struct cluster *c);
  * request that it is a part of has waited in vain (patience.h).
  */
 struct retry cluster_retry(struct cluster *c);
+/*
+ * Until when a master is waited for by who can do without its answer: of the time of
+ * a call most is left for the servers of the regions, which serve without a master.
+ */
+uint64_t cluster_soon(struct cluster *c);
 
 struct server {
 	char host[HOST_NAME_MAX_BYTES + 1];

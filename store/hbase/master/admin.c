@@ -20,8 +20,8 @@ static int run_table(struct cluster *c, const char *method, struct bytes table)
 }
 
 /* The table's description, which lasts until attempt_end(). */
-static int describe(struct cluster *c, struct bytes table, struct attempt *call,
-		    struct pb_descriptor *out)
+static int describe(struct cluster *c, struct bytes table, uint64_t deadline_ns,
+		    struct attempt *call, struct pb_descriptor *out)
 {
 	const struct pb_table_name name = table_name_of(table);
 	const struct pb_tables_request m = {
@@ -31,6 +31,7 @@ static int describe(struct cluster *c, struct bytes table, struct attempt *call,
 		.method = "GetTableDescriptors",
 		.type = &pb_tables_request,
 		.message = &m,
+		.deadline_ns = deadline_ns,
 	};
 	struct pb_descriptors answer;
 	int r = master_call(c, &q, call, &pb_descriptors, &answer);
@@ -43,12 +44,12 @@ static int describe(struct cluster *c, struct bytes table, struct attempt *call,
 	return r < 0 ? r : 0;
 }
 
-int admin_schema(struct cluster *c, struct bytes table, struct schema *out,
-		 bool *read_only)
+int admin_schema(struct cluster *c, struct bytes table, uint64_t deadline_ns,
+		 struct schema *out, bool *read_only)
 {
 	struct pb_descriptor d;
 	struct attempt call = {0};
-	int r = describe(c, table, &call, &d);
+	int r = describe(c, table, deadline_ns, &call, &d);
 
 	if (r == 0)
 		r = descriptor_is_read_only(&d);
@@ -64,7 +65,7 @@ int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
 {
 	struct pb_descriptor d;
 	struct attempt call = {0};
-	int r = describe(c, table, &call, &d);
+	int r = describe(c, table, 0, &call, &d);
 
 	if (r == 0)
 		r = descriptor_kept_since(&d, family, since);
@@ -132,7 +133,7 @@ static int modification(struct cluster *c, struct bytes table,
 	int64_t now_ms = os_now_ms(cluster_os(c));
 	struct pb_descriptor was;
 	struct attempt call = {0};
-	int r = describe(c, table, &call, &was);
+	int r = describe(c, table, 0, &call, &was);
 
 	if (r == 0)
 		r = descriptor_step(from, to, &was, now_ms, step, out);

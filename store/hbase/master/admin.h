@@ -11,9 +11,9 @@
 #include "store/hbase/cluster/cluster.h"
 #include "store/value/schema.h"
 
-/* schema_free() frees *out. -ENOENT. */
-int admin_schema(struct cluster *c, struct bytes table, struct schema *out,
-		 bool *read_only);
+/* Asks until @deadline_ns, 0: as any call. schema_free() frees *out. -ENOENT. */
+int admin_schema(struct cluster *c, struct bytes table, uint64_t deadline_ns,
+		 struct schema *out, bool *read_only);
 /* As descriptor_kept_since(). */
 int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
 		     int64_t *since);
