@@ -54,7 +54,7 @@ enum served_what {
 	SERVED_SNAPSHOT_DROPPED,
 	SERVED_SNAPSHOT_RENAMED, /* to */
 	SERVED_NAMESPACE,	 /* name */
-	SERVED_CARE,		 /* a flush or compaction */
+	SERVED_CARE, /* a flush or compaction; a table in or out of service */
 };
 
 /* A change that a client asks for. Pointers are valid for the call only. */

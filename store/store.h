@@ -179,6 +179,13 @@ int store_table_create(struct store *s, struct bytes name,
  */
 int store_table_drop(struct store *s, struct bytes name, bool only_if_empty);
 /*
+ * Puts a table into service, or out of it, where nobody reads or changes it (-EBUSY).
+ * 1; 0: in such a store each table is in service.
+ */
+int table_enable(struct table *t, bool on);
+/* 1 if the table is in service, else 0. */
+int table_is_enabled(struct table *t);
+/*
  * All cells go, at once and for good; the schema and the identity stay. As
  * store_table_drop() with a snapshot.
  */

@@ -9,11 +9,17 @@
 #include "tools/cmds.h"
 #include "tools/line/print.h"
 
-int cmd_is_disabled(struct request *rq)
+/* Both words have the table open. */
+int cmd_is_enabled(struct request *rq)
 {
-	int code = print_truth("disabled", false);
+	bool asks_disabled = !strcmp(rq->command->name, "is_disabled");
+	int r = table_is_enabled(rq->table), code;
 
-	return code ? code : EXIT_NONE;
+	if (r < 0)
+		return fail_store(rq->words[1]);
+	r = (r > 0) != asks_disabled;
+	code = print_truth(asks_disabled ? "disabled" : "enabled", r);
+	return code || r ? code : EXIT_NONE;
 }
 
 static int drop(struct request *rq, const char *name)
@@ -34,21 +40,39 @@ int cmd_drop_all(struct request *rq)
 	return each_match(rq, rq->words[1], store_table_next, drop);
 }
 
-static int note_enabled(struct request *rq, const char *name)
+/* What the command's name says, to one table. */
+static int enable(struct request *rq, struct table *t, const char *name)
 {
-	fprintf(stderr,
-		"cellctl: note: %s is enabled, as every table is here\n", name);
-	return EXIT_DONE;
+	int r = table_enable(t, rq->command->name[0] == 'e');
+
+	if (r == 0)
+		fprintf(stderr,
+			"cellctl: note: %s is enabled, as every table is "
+			"here\n",
+			name);
+	return r < 0 ? fail_store(name) : EXIT_DONE;
 }
 
-int cmd_disable(struct request *rq)
+int cmd_enable(struct request *rq)
 {
-	return note_enabled(rq, rq->words[1]);
+	return enable(rq, rq->table, rq->words[1]);
 }
 
-int cmd_disable_all(struct request *rq)
+static int enable_one(struct request *rq, const char *name)
 {
-	return each_match(rq, rq->words[1], store_table_next, note_enabled);
+	struct table *t;
+	int code;
+
+	if (table_open(rq->store, bytes_str(name), &t) < 0)
+		return fail_store(name);
+	code = enable(rq, t, name);
+	table_unref(t);
+	return code;
+}
+
+int cmd_enable_all(struct request *rq)
+{
+	return each_match(rq, rq->words[1], store_table_next, enable_one);
 }
 
 int cmd_clone_table_schema(struct request *rq)

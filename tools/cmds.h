@@ -78,10 +78,10 @@ int cmd_snapshot(struct request *rq);
 int cmd_list_table_snapshots(struct request *rq);
 
 /* cmd_hbase.c */
-int cmd_is_disabled(struct request *rq);
+int cmd_is_enabled(struct request *rq);
 int cmd_drop_all(struct request *rq);
-int cmd_disable(struct request *rq);
-int cmd_disable_all(struct request *rq);
+int cmd_enable(struct request *rq);
+int cmd_enable_all(struct request *rq);
 int cmd_delete_snapshots(struct request *rq);
 int cmd_clone_table_schema(struct request *rq);
 int cmd_list_namespace_tables(struct request *rq);

@@ -68,20 +68,30 @@ const struct command cellctl_commands[] = {
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_tables,
 }, {
-	.name = "exists", .alias = "is_enabled", .args = "STORE TABLE", .line = "is there a table?",
+	.name = "exists", .args = "STORE TABLE", .line = "is there a table?",
 	.help = "Exits with 0 if the table exists, with 1 if not.\n",
 	.example = "exists ./data notes && echo yes",
 	.options = O_JSON,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
 	.run = cmd_exists,
 }, {
+	.name = "is_enabled", .args = "STORE TABLE",
+	.help =
+"Exits with 0 if the table is in service, as each is that is not HBase's; with 1\n"
+"if not; with 3 if there is none.\n",
+	.example = "is_enabled hbase://master1 notes && echo enabled",
+	.options = O_JSON,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
+	.run = cmd_is_enabled,
+}, {
 	.name = "is_disabled", .args = "STORE TABLE",
 	.help =
-"Exits with 1, since a table is always enabled; with 3 if there is none.\n",
+"Exits with 1 if the table is in service, with 0 if not; with 3 if there is\n"
+"none.\n",
 	.example = "is_disabled ./data notes || echo enabled",
 	.options = O_JSON,
 	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
-	.run = cmd_is_disabled,
+	.run = cmd_is_enabled,
 }, {
 	.name = "create",
 	.args = "STORE TABLE [FAMILY[:ATTRIBUTE=VALUE,...]]...",
@@ -151,19 +161,31 @@ const struct command cellctl_commands[] = {
 	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
 	.run = cmd_drop_all,
 }, {
-	.name = "disable", .alias = "enable", .args = "STORE TABLE",
+	.name = "disable", .args = "STORE TABLE",
 	.help =
-"For scripts of HBase's shell, which disable a table before they change or drop\n"
-"it: a table is always enabled here, and a note says so.\n",
-	.example = "disable ./data notes",
-	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE,
-	.run = cmd_disable,
+"Takes a table of HBase's out of service. Any other is always enabled, and a note\n"
+"says so: scripts of HBase's shell disable a table before they change or drop it.\n",
+	.example = "disable hbase://master1 notes",
+	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE | WRITES,
+	.run = cmd_enable,
 }, {
-	.name = "disable_all", .alias = "enable_all", .args = "STORE REGEX",
-	.help = "Says for each table that REGEX matches wholly that it is enabled.\n",
+	.name = "enable", .args = "STORE TABLE",
+	.help = "Puts a table of HBase's that is disabled into service.\n",
+	.example = "enable hbase://master1 notes",
+	.words_min = 2, .words_max = 2, .needs = NEEDS_TABLE | WRITES,
+	.run = cmd_enable,
+}, {
+	.name = "disable_all", .args = "STORE REGEX",
+	.help = "As disable, each table that REGEX matches wholly.\n",
 	.example = "disable_all ./data 'test_.*'",
-	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE,
-	.run = cmd_disable_all,
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
+	.run = cmd_enable_all,
+}, {
+	.name = "enable_all", .args = "STORE REGEX",
+	.help = "As enable, each table that REGEX matches wholly.\n",
+	.example = "enable_all ./data 'test_.*'",
+	.words_min = 2, .words_max = 2, .needs = NEEDS_STORE | WRITES,
+	.run = cmd_enable_all,
 }, {
 	.name = "truncate", .alias = "truncate_preserve", .args = "STORE TABLE", .line = "drop all its cells",
 	.help =

@@ -45,6 +45,9 @@ struct store_ops {
 	int (*table_truncate)(struct store *s, struct bytes name);
 	int (*table_rename)(struct store *s, struct bytes from,
 			    struct bytes to);
+	/* NULL, both: each table is in service. */
+	int (*table_enable)(struct table *t, bool on);
+	int (*table_is_enabled)(struct table *t);
 	/*
 	 * Calls alter_check_from() under the lock that keeps other changes of
 	 * the schema out, and guard_family() for each family if no_delete is

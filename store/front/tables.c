@@ -89,6 +89,25 @@ int store_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	return front_end(s, r);
 }
 
+int table_enable(struct table *t, bool on)
+{
+	struct store *s = t->store;
+	int r = front_begin_write(s);
+
+	if (r == 0 && s->ops->table_enable)
+		r = s->ops->table_enable(t, on);
+	return front_end(s, r);
+}
+
+int table_is_enabled(struct table *t)
+{
+	struct store *s = t->store;
+
+	front_begin();
+	return front_end(
+		s, s->ops->table_is_enabled ? s->ops->table_is_enabled(t) : 1);
+}
+
 int store_table_truncate(struct store *s, struct bytes name)
 {
 	int r = front_begin_delete(s);

@@ -129,6 +129,17 @@ static int remote_table_rename(struct store *s, struct bytes from,
 		   FIELDS(field_bytes(from), field_bytes(to)));
 }
 
+static int remote_table_enable(struct table *t, bool on)
+{
+	return ask(t->store, WIRE_TABLE_ENABLE,
+		   FIELDS(field_table(t), field_number(on)));
+}
+
+static int remote_table_is_enabled(struct table *t)
+{
+	return ask(t->store, WIRE_TABLE_IS_ENABLED, FIELDS(field_table(t)));
+}
+
 static int remote_table_alter(struct table *t, const struct alter *a)
 {
 	return ask(t->store, WIRE_TABLE_ALTER,
@@ -378,6 +389,8 @@ static const struct store_ops remote_ops = {
 	.table_drop = remote_table_drop,
 	.table_truncate = remote_table_truncate,
 	.table_rename = remote_table_rename,
+	.table_enable = remote_table_enable,
+	.table_is_enabled = remote_table_is_enabled,
 	.table_alter = remote_table_alter,
 	.table_next = remote_table_next,
 	.table_info = remote_table_info,

@@ -71,4 +71,7 @@ const struct wire_row wire_rows[WIRE_OPS] = {
 	[WIRE_KEEP_LOG] = {"8", ""},
 	/* as store_shape_next() reads it */
 	[WIRE_SHAPE] = {"", "r"},
+	/* table, whether to put it into service */
+	[WIRE_TABLE_ENABLE] = {"tb", "", .found = true},
+	[WIRE_TABLE_IS_ENABLED] = {"t", "", .found = true},
 };

@@ -35,7 +35,7 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x63660009u
+#define WIRE_VERSION 0x6366000au
 /* The most fields that a request or a reply has. */
 #define FIELDS_MAX 10
 
@@ -87,6 +87,8 @@ enum wire_op {
 	WIRE_HOLD_RELEASE,
 	WIRE_KEEP_LOG,
 	WIRE_SHAPE,
+	WIRE_TABLE_ENABLE,
+	WIRE_TABLE_IS_ENABLED,
 	WIRE_OPS
 };
 

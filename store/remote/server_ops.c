@@ -240,6 +240,10 @@ static int run_on_table(struct served *sv, enum wire_op op, struct field *in,
 		return 0;
 	case WIRE_TABLE_NAME:
 		return table_name(t, out[0].name);
+	case WIRE_TABLE_ENABLE:
+		return table_enable(t, in[1].n);
+	case WIRE_TABLE_IS_ENABLED:
+		return table_is_enabled(t);
 	case WIRE_TABLE_ALTER:
 		return table_change(t, &in[1].alter);
 	case WIRE_TABLE_ADD_FAMILY:
@@ -347,4 +351,5 @@ const struct served_row served_rows[WIRE_OPS] = {
 	[WIRE_HOLD_READ] = {run_hold_read},
 	[WIRE_KEEP_LOG] = {CHANGE(CARE)},
 	[WIRE_SHAPE] = {run_shape},
+	[WIRE_TABLE_ENABLE] = {CHANGE(CARE)},
 };

@@ -161,6 +161,8 @@ load cellctl
 	grep -c "note: t is enabled" "$T/said" | grep -qx 2
 	says 3 "" disable "$STORE" none
 	ctl is_enabled "$STORE" t
+	[ "$(ctl is_enabled "$STORE" t --json)" = '{"enabled":true}' ]
+	says 3 "none" is_enabled "$STORE" none
 	ctl snapshot "$STORE" -t t drop one
 	ctl put "$STORE" t r d:x v
 	ctl truncate_preserve "$STORE" t

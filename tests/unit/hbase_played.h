@@ -68,6 +68,9 @@ struct played_cluster {
 	const char *refusal;	 /* what a server says to changes, or NULL */
 	bool declines;		 /* it finds that conditions do not hold */
 	unsigned hangs_up; /* so many changes are taken, and not answered */
+	/* The table has no snapshots; it cannot be deleted; it is disabled. */
+	bool is_bare, is_needed;
+	_Atomic bool is_disabled;
 	const char *const *others; /* more tables, up to a NULL; or NULL */
 	const struct change *cells;
 	size_t ncells;
@@ -313,12 +316,13 @@ static inline void answer_where(struct played_cluster *c, int fd,
 }
 
 /* A snapshot of the table. */
-static inline void answer_snapshots(int fd, uint32_t id)
+static inline void answer_snapshots(const struct played_cluster *c, int fd,
+				    uint32_t id)
 {
 	const struct pb_snapshot snapshot = {
 		.here = true, .name = bytes_str("s"), .table = bytes_str("t")};
 	const struct pb_snapshots answer = {
-		.snapshots = {.items = &snapshot, .n = 1},
+		.snapshots = {.items = &snapshot, .n = !c->is_bare},
 	};
 
 	server_answer(fd, id, &pb_snapshots, &answer);
@@ -364,6 +368,18 @@ static inline void answer_lock(struct played_cluster *c, int fd,
 	server_answer(fd, q->id, &pb_lock_state, &state);
 }
 
+/* A message in a message, whose first field is 0 or what differs from enabled. */
+static inline void answer_state(const struct played_cluster *c, int fd,
+				uint32_t id)
+{
+	const uint8_t state[] = {1 << 3, c->is_disabled};
+	const struct pb_create_request answer = {
+		.descriptor = bytes_of(state, sizeof(state)),
+	};
+
+	server_answer(fd, id, &pb_create_request, &answer);
+}
+
 /* Of those beside the table, which nobody looks for in a list. */
 static inline void answer_names(struct played_cluster *c, int fd, uint32_t id)
 {
@@ -383,7 +399,18 @@ static inline void answer_table(struct played_cluster *c, int fd,
 	const struct pb_procedure done = {0};
 	struct pb_table_request m;
 	struct pb_snapshot_request from;
+	bool disables = !strcmp(q->method, "DisableTable");
 
+	if (disables && c->is_disabled) {
+		server_refuse(fd, q->id, "x.TableNotEnabledException");
+		return;
+	}
+	if (disables || !strcmp(q->method, "EnableTable"))
+		c->is_disabled = disables;
+	else if (c->is_needed) {
+		server_refuse(fd, q->id, "x.AccessDeniedException");
+		return;
+	}
 	pthread_mutex_lock(&c->lock);
 	if (!strcmp(q->method, "RestoreSnapshot")) {
 		assert_int_equal(
@@ -421,7 +448,7 @@ static inline void answer_master(struct played_cluster *c, int fd,
 	} else if (!strcmp(q->method, "GetTableDescriptors")) {
 		answer_description(c, fd, q->id);
 	} else if (!strcmp(q->method, "GetCompletedSnapshots")) {
-		answer_snapshots(fd, q->id);
+		answer_snapshots(c, fd, q->id);
 	} else if (!strcmp(q->method, "GetStoreFile")) {
 		answer_files(c, fd, q->id);
 	} else if (!strcmp(q->method, "CompactRegion")) {
@@ -433,10 +460,14 @@ static inline void answer_master(struct played_cluster *c, int fd,
 	} else if (!strcmp(q->method, "FlushRegion") && c->unserved) {
 		c->unserved--;
 		server_refuse(fd, q->id, "x.NotServingRegionException");
+	} else if (!strcmp(q->method, "GetTableState")) {
+		answer_state(c, fd, q->id);
 	} else if (!strcmp(q->method, "GetTableNames")) {
 		answer_names(c, fd, q->id);
 	} else if (!strcmp(q->method, "RestoreSnapshot") ||
 		   !strcmp(q->method, "DisableTable") ||
+		   !strcmp(q->method, "EnableTable") ||
+		   !strcmp(q->method, "truncateTable") ||
 		   !strcmp(q->method, "DeleteTable")) {
 		answer_table(c, fd, q);
 	} else if (is_change(q->method)) {

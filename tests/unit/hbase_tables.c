@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 
+#include "tests/model/loop.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/hbase_played.h"
 
@@ -16,6 +17,52 @@ static void a_table_with_a_snapshot_is_not_emptied(void **state)
 	assert_int_equal(store_table_drop(c.s, bytes_str("t"), false),
 			 -ENOTEMPTY);
 	assert_null(strstr(c.methods, "DisableTable"));
+	end(&c);
+}
+
+/* Whether it was enabled before, it is so behind a change that failed. */
+static void assert_kept(bool was_disabled)
+{
+	struct played_cluster c = {.is_bare = true,
+				   .is_needed = true,
+				   .is_disabled = was_disabled};
+
+	begin(&c);
+	assert_int_equal(store_table_drop(c.s, bytes_str("t"), false), -EACCES);
+	assert_int_equal(c.is_disabled, was_disabled);
+	assert_int_equal(store_table_truncate(c.s, bytes_str("t")), -EACCES);
+	assert_non_null(strstr(store_why(), "AccessDenied"));
+	assert_int_equal(c.is_disabled, was_disabled);
+	end(&c);
+}
+
+static void a_table_that_cannot_be_dropped_stays_in_service(void **state)
+{
+	assert_kept(false);
+	assert_kept(true);
+}
+
+/* By who has the store, and by who has a mount of it. */
+static void a_table_is_disabled_and_enabled(void **state)
+{
+	struct played_cluster c = {.is_bare = true};
+	struct store *served;
+	struct table *t;
+
+	begin(&c);
+	assert_int_equal(loop_open(c.s, NULL, &served), 0);
+	assert_int_equal(table_open(served, bytes_str("t"), &t), 0);
+	assert_int_equal(table_is_enabled(c.t), 1);
+	assert_int_equal(table_enable(t, false), 1);
+	assert_true(c.is_disabled);
+	assert_int_equal(table_is_enabled(t), 0);
+	/* As one that is so already. */
+	assert_int_equal(table_enable(c.t, false), 1);
+	assert_int_equal(table_is_enabled(c.t), 0);
+	assert_int_equal(table_enable(t, true), 1);
+	assert_int_equal(table_is_enabled(t), 1);
+	table_unref(t);
+	assert_int_equal(store_close(served), 0);
 	end(&c);
 }
 
@@ -451,6 +498,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
+		cmocka_unit_test(
+			a_table_that_cannot_be_dropped_stays_in_service),
+		cmocka_unit_test(a_table_is_disabled_and_enabled),
 		cmocka_unit_test(clones_that_others_may_read_stay),
 		cmocka_unit_test(a_table_is_read_while_no_master_answers),
 		cmocka_unit_test(

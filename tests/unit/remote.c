@@ -401,6 +401,9 @@ static void change_all(struct fixture *f, int deletes)
 	assert_int_equal(store_snapshot_drop(f->s, f->t, str("b")), deletes);
 	assert_int_equal(store_flush(f->s, NULL), 0);
 	assert_int_equal(store_compact(f->s, f->t), 0);
+	/* Of the engine each is in service. */
+	assert_int_equal(table_enable(f->t, false), 0);
+	assert_int_equal(table_is_enabled(f->t), 1);
 }
 
 struct meanwhile {

@@ -76,6 +76,8 @@ int hbase_writable(struct table *t);
 int hbase_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema);
 int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty);
+int hbase_table_enable(struct table *t, bool on);
+int hbase_table_is_enabled(struct table *t);
 int hbase_table_truncate(struct store *s, struct bytes name);
 int hbase_table_alter(struct table *t, const struct alter *a);
 int hbase_table_next(struct store *s, struct bytes after, char *name);

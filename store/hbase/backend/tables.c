@@ -9,6 +9,7 @@
 #include "store/hbase/master/descriptor.h"
 #include "store/hbase/master/upkeep.h"
 #include "store/hbase/backend/inside.h"
+#include "store/hbase/calls/region_call.h"
 #include "store/hbase/cluster/regions.h"
 #include "store/os/patience.h"
 
@@ -280,6 +281,20 @@ int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 		r = admin_drop(c, name);
 	regions_forget_table(c, name);
 	return r;
+}
+
+int hbase_table_enable(struct table *t, bool on)
+{
+	struct cluster *c = cluster_of(t);
+	int r = (on ? admin_enable : admin_disable)(c, name_of(t));
+
+	regions_forget_table(c, name_of(t));
+	return r < 0 ? r : 1;
+}
+
+int hbase_table_is_enabled(struct table *t)
+{
+	return table_is_served(cluster_of(t), name_of(t), 0);
 }
 
 int hbase_table_truncate(struct store *s, struct bytes name)

@@ -33,27 +33,33 @@ static MESSAGE(pb_state_response, "GetTableStateResponse",
 	       FIELD(pb_state_response, state, 1, .required = true,
 		     .of = &pb_state));
 
-/* 0, or that the table is one whose regions nobody serves. */
-static int judge_table(struct region_call *rc, uint64_t deadline_ns)
+int table_is_served(struct cluster *c, struct bytes table, uint64_t deadline_ns)
 {
-	uint64_t soon = cluster_soon(rc->cluster);
-	const struct pb_state_request m = {.table = table_name_of(rc->table)};
+	const struct pb_state_request m = {.table = table_name_of(table)};
 	struct rpc_request q = {
 		.method = "GetTableState",
 		.type = &pb_state_request,
 		.message = &m,
-		.deadline_ns = soon < deadline_ns ? soon : deadline_ns,
+		.deadline_ns = deadline_ns,
 	};
 	struct pb_state_response answer;
 	struct attempt call = {0};
-	int r = master_call(rc->cluster, &q, &call, &pb_state_response,
-			    &answer);
+	int r = master_call(c, &q, &call, &pb_state_response, &answer);
 
 	attempt_end(&call);
-	if (r == 0 && answer.state.state)
-		return why(-EBUSY,
-			   "the table is disabled: enable it in HBase to use "
-			   "it");
+	return r < 0 ? r : !answer.state.state;
+}
+
+/* 0, or that the table is one whose regions nobody serves. */
+static int judge_table(struct region_call *rc, uint64_t deadline_ns)
+{
+	uint64_t soon = cluster_soon(rc->cluster);
+	int r = table_is_served(rc->cluster, rc->table,
+				soon < deadline_ns ? soon : deadline_ns);
+
+	if (r == 0)
+		return why(-EBUSY, "the table is disabled: cellctl enable puts "
+				   "it into service");
 	return r == -ENOENT ? r : 0;
 }
 

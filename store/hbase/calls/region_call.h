@@ -19,6 +19,12 @@ struct region_call {
 };
 
 /*
+ * Are the regions of the table to be served? 1, 0, or an error; asks until
+ * @deadline_ns, 0: as any call.
+ */
+int table_is_served(struct cluster *c, struct bytes table,
+		    uint64_t deadline_ns);
+/*
  * 0: the answer is in call->rpc.answer, and in *at, if that is not NULL, the
  * region that gave it, which region_put() gives back. Else a negative errno and
  * in *f what the last try failed with. attempt_end() and region_put() are due in any

@@ -173,11 +173,19 @@ int admin_modify(struct cluster *c, struct bytes table,
 	return r;
 }
 
-int admin_disable(struct cluster *c, struct bytes table)
+/* 1, or 0: it was out of service already. */
+static int take_out(struct cluster *c, struct bytes table)
 {
 	int r = run_table(c, "DisableTable", table);
 
-	return r == -EBUSY ? 0 : r;
+	return r == -EBUSY ? 0 : r < 0 ? r : 1;
+}
+
+int admin_disable(struct cluster *c, struct bytes table)
+{
+	int r = take_out(c, table);
+
+	return r < 0 ? r : 0;
 }
 
 int admin_enable(struct cluster *c, struct bytes table)
@@ -187,11 +195,29 @@ int admin_enable(struct cluster *c, struct bytes table)
 	return r == -EBUSY ? 0 : r;
 }
 
+/* What the table was taken out of service for has failed by @r: it comes back. */
+static int bring_back(struct cluster *c, struct bytes table, int r)
+{
+	struct why_kept kept;
+	int enabled;
+
+	why_keep(&kept);
+	enabled = admin_enable(c, table);
+	why_restore(&kept);
+	if (enabled == 0 || enabled == -ENOENT)
+		return r;
+	return why(r,
+		   "%.700s; the table is disabled: cellctl enable puts it "
+		   "into service",
+		   kept.text);
+}
+
 int admin_drop(struct cluster *c, struct bytes table)
 {
-	int r = admin_disable(c, table);
+	int taken = take_out(c, table);
+	int r = taken < 0 ? taken : run_table(c, "DeleteTable", table);
 
-	return r < 0 ? r : run_table(c, "DeleteTable", table);
+	return r < 0 && taken > 0 ? bring_back(c, table, r) : r;
 }
 
 int admin_truncate(struct cluster *c, struct bytes table)
@@ -202,11 +228,12 @@ int admin_truncate(struct cluster *c, struct bytes table)
 		.nonce_group = procedure_nonce(c),
 		.nonce = procedure_nonce(c),
 	};
-	int r = admin_disable(c, table);
+	int taken = take_out(c, table);
+	int r = taken < 0 ? taken
+			  : procedure_run(c, "truncateTable",
+					  &pb_truncate_request, &m);
 
-	return r < 0 ? r
-		     : procedure_run(c, "truncateTable", &pb_truncate_request,
-				     &m);
+	return r < 0 && taken > 0 ? bring_back(c, table, r) : r;
 }
 
 int admin_namespaces(struct cluster *c,

@@ -33,9 +33,9 @@ int admin_modify(struct cluster *c, struct bytes table,
 /* Out of service and into it; a table that is so already is fine. */
 int admin_disable(struct cluster *c, struct bytes table);
 int admin_enable(struct cluster *c, struct bytes table);
-/* Disables the table and deletes it. */
+/* Disables the table and deletes it. One that cannot be deleted is enabled again. */
 int admin_drop(struct cluster *c, struct bytes table);
-/* Its regions stay as they are, empty. */
+/* Its regions stay as they are, empty. As admin_drop() if it fails. */
 int admin_truncate(struct cluster *c, struct bytes table);
 int admin_namespaces(struct cluster *c,
 		     void (*each)(void *arg, struct bytes name), void *arg);
