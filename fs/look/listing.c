@@ -542,7 +542,7 @@ static void go_to_mark(struct listing *ls, const struct mark *m)
 {
 	size_t pos = 0;
 
-	dir_scan_restart(&ls->scan);
+	dir_scan_go(&ls->scan);
 	ls->again = false;
 	ls->offset = m->offset;
 	ls->entry.name = NULL;

@@ -15,18 +15,22 @@ void dir_scan_rest(struct dir_scan *s)
 	s->have = false;
 }
 
-void dir_scan_restart(struct dir_scan *s)
+void dir_scan_go(struct dir_scan *s)
 {
 	dir_scan_rest(s);
 	s->finished = false;
+}
+
+void dir_scan_restart(struct dir_scan *s)
+{
+	dir_scan_go(s);
 	free(s->damage);
 	s->damage = NULL;
 }
 
 void dir_scan_end(struct dir_scan *s)
 {
-	dir_scan_rest(s);
-	free(s->damage);
+	dir_scan_restart(s);
 	snapshot_release(s->snap);
 }
 

@@ -60,7 +60,9 @@ int dir_scan_fetch(struct dir_scan *s, const struct dir_position *last);
 int dir_scan_damage(const struct dir_scan *s);
 /* Closes the scan, which is opened again at the next fetch. */
 void dir_scan_rest(struct dir_scan *s);
-/* The same; the next fetch may be behind any entry. */
+/* The same; the next fetch may be behind any entry. What is damaged before is told. */
+void dir_scan_go(struct dir_scan *s);
+/* The same; the next fetch is of the first entry. */
 void dir_scan_restart(struct dir_scan *s);
 void dir_scan_end(struct dir_scan *s);
 

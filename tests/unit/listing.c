@@ -6,6 +6,7 @@
 #include "fs/ops/fs_life.h"
 #include "fs/tree/fixed.h"
 #include "fs/tree/fs.h"
+#include "fs/tree/view.h"
 #include "store/front/backend.h"
 #include "tests/model/ref_store.h"
 
@@ -443,6 +444,53 @@ static void a_piece_is_listed_once_from_anywhere(void **state)
 	end(&w);
 }
 
+/* The row that cannot be read, or NULL. */
+static const char *damaged;
+int __real_view_scan_next(struct view_scan *vs, struct cell *out);
+int __wrap_view_scan_next(struct view_scan *vs, struct cell *out);
+int __wrap_view_scan_pass(struct view_scan *vs);
+
+int __wrap_view_scan_next(struct view_scan *vs, struct cell *out)
+{
+	int r = __real_view_scan_next(vs, out);
+
+	return r > 0 && damaged && bytes_eq(out->row, bytes_str(damaged))
+		       ? why(-EUCLEAN, "damaged")
+		       : r;
+}
+
+int __wrap_view_scan_pass(struct view_scan *vs)
+{
+	return 0;
+}
+
+static void damage_is_told_to_who_goes_back_to_behind_it(void **state)
+{
+	struct listing_entry e;
+	struct listing *ls;
+	struct world w;
+
+	begin(&w);
+	put(&w, "a");
+	put(&w, "b");
+	put(&w, "c");
+	put(&w, "d");
+	damaged = "b";
+	ls = open_path(&w, "t");
+	assert_string_equal(take(ls, 9, NULL), ".schema a c d");
+	assert_int_equal(listing_next(ls, false, &e), -EUCLEAN);
+	assert_int_equal(listing_seek(ls, 5), 0);
+	assert_string_equal(take(ls, 9, NULL), "d");
+	assert_int_equal(listing_next(ls, false, &e), -EUCLEAN);
+	/* Who begins again sees what there is then. */
+	damaged = NULL;
+	assert_int_equal(listing_seek(ls, 0), 0);
+	assert_string_equal(take(ls, 9, NULL), ".schema a b c d");
+	assert_int_equal(listing_next(ls, false, &e), 0);
+	listing_close(ls);
+	end(&w);
+}
+
 /* How often the text of a schema was made: a listing wants its length. */
 static int formatted;
 int __real_schema_format(const struct schema *s, struct buf *out);
@@ -686,6 +734,7 @@ int main(void)
 		cmocka_unit_test(
 			a_scratch_file_hides_no_key_that_has_another_name),
 		cmocka_unit_test(a_piece_is_listed_once_from_anywhere),
+		cmocka_unit_test(damage_is_told_to_who_goes_back_to_behind_it),
 		cmocka_unit_test(a_name_of_the_tree_is_looked_up_once),
 		cmocka_unit_test(control_names_are_listed_only_when_asked),
 		cmocka_unit_test(
