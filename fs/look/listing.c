@@ -414,7 +414,7 @@ static void next_dot(struct listing *ls)
 	ls->offset++;
 }
 
-/* "." and "..", then the names of fixed.h. 1; 0 behind them. */
+/* "." and "..", then the names of fixed.h. 1; 0 behind them; an error. */
 static int next_fixed(struct listing *ls)
 {
 	struct listing_entry *e = &ls->entry;
@@ -427,12 +427,15 @@ static int next_fixed(struct listing *ls)
 		next_dot(ls);
 		return 1;
 	}
-	while ((name = fixed_name(ls->fs, &ls->dir, ls->offset - 2))) {
-		ls->offset++;
+	for (; (name = fixed_name(ls->fs, &ls->dir, ls->offset - 2));
+	     ls->offset++) {
 		if (!*name)
 			continue;
 		place_release(p);
 		r = fs_lookup(ls->fs, &ls->dir, bytes_str(name), p, &st);
+		/* -EINVAL: it means nothing here. */
+		if (r < 0 && r != -EINVAL)
+			return r;
 		if (r <= 0 || (p->kind == NODE_SCHEMA &&
 			       schema_absent_to_all(fstable_absent(p->table))))
 			continue;
@@ -444,6 +447,7 @@ static int next_fixed(struct listing *ls)
 			.st = st,
 		};
 		ls->by_name = ls->looked = true;
+		ls->offset++;
 		return 1;
 	}
 	ls->fixed_over = true;

@@ -493,13 +493,14 @@ static void damage_is_told_to_who_goes_back_to_behind_it(void **state)
 
 /* How often the text of a schema was made: a listing wants its length. */
 static int formatted;
+static bool unreadable;
 int __real_schema_format(const struct schema *s, struct buf *out);
 int __wrap_schema_format(const struct schema *s, struct buf *out);
 
 int __wrap_schema_format(const struct schema *s, struct buf *out)
 {
 	formatted++;
-	return __real_schema_format(s, out);
+	return unreadable ? -EIO : __real_schema_format(s, out);
 }
 
 static void a_name_of_the_tree_is_looked_up_once(void **state)
@@ -519,6 +520,25 @@ static void a_name_of_the_tree_is_looked_up_once(void **state)
 	assert_int_equal(listing_seek(ls, 2), 0);
 	assert_string_equal(take(ls, 9, NULL), ".schema a");
 	assert_int_equal(formatted, 3);
+	listing_close(ls);
+	end(&w);
+}
+
+static void what_cannot_be_looked_at_is_not_taken_for_absent(void **state)
+{
+	struct listing_entry e;
+	struct listing *ls;
+	struct world w;
+
+	begin(&w);
+	put(&w, "a");
+	ls = open_path(&w, "t");
+	unreadable = true;
+	take(ls, 2, NULL);
+	assert_int_equal(listing_next(ls, true, &e), -EIO);
+	assert_int_equal(listing_next(ls, true, &e), -EIO);
+	unreadable = false;
+	assert_string_equal(take(ls, 9, NULL), ".schema a");
 	listing_close(ls);
 	end(&w);
 }
@@ -568,6 +588,7 @@ static void each_level_lists_the_names_that_mean_something_in_it(void **state)
 	assert_lists(&w, "t/.raw/a/f",
 		     ".after .at .between .cells .first .prefix .range .since "
 		     "q");
+	assert_lists(&w, "t/.at/now/a", ".at .between .cells .since f");
 	assert_lists(&w, "t/.snapshot/s",
 		     ".after .at .between .cells .first .last .prefix .range "
 		     ".raw .schema .since a");
@@ -736,6 +757,8 @@ int main(void)
 		cmocka_unit_test(a_piece_is_listed_once_from_anywhere),
 		cmocka_unit_test(damage_is_told_to_who_goes_back_to_behind_it),
 		cmocka_unit_test(a_name_of_the_tree_is_looked_up_once),
+		cmocka_unit_test(
+			what_cannot_be_looked_at_is_not_taken_for_absent),
 		cmocka_unit_test(control_names_are_listed_only_when_asked),
 		cmocka_unit_test(
 			each_level_lists_the_names_that_mean_something_in_it),
