@@ -45,7 +45,7 @@ int __wrap_wal_tick(struct wal *w)
 	return r;
 }
 
-/* A wait for this condition is the call instead. */
+/* Each wait for this condition is the call instead. */
 static pthread_cond_t *waited;
 static void (*meanwhile)(struct temp_store *s);
 static struct temp_store *meanwhile_arg;
@@ -56,7 +56,6 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 {
 	if (cond != waited)
 		return __real_pthread_cond_wait(cond, lock);
-	waited = NULL;
 	pthread_mutex_unlock(lock);
 	meanwhile(meanwhile_arg);
 	pthread_mutex_lock(lock);
@@ -338,6 +337,7 @@ static void raise_versions(struct temp_store *s)
 {
 	struct lsm *db = lsm_of(s->store);
 
+	waited = NULL;
 	assert_int_equal(versions_of_twenty(s), 12);
 	pthread_mutex_lock(&db->state);
 	db->tables[0]->now->trees[0]->compacting = false;
@@ -359,6 +359,54 @@ static void who_waited_to_compact_goes_by_the_schema_of_then(void **state)
 	assert_int_equal(store_compact(s->store, NULL), 0);
 	assert_null(waited);
 	assert_int_equal(versions_of_twenty(s), 12);
+}
+
+/* How often a flush waited beside a writer that fills memory meanwhile. */
+static int waits;
+
+static void flush_and_write(struct temp_store *s)
+{
+	struct lsm *db = lsm_of(s->store);
+
+	assert_int_equal(flush_one(db), 1);
+	if (++waits == 10) {
+		waited = NULL;
+		return;
+	}
+	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+	pthread_mutex_lock(&db->commit);
+	assert_int_equal(commit_freeze(db, 0), 0);
+	pthread_mutex_unlock(&db->commit);
+	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+}
+
+static void a_flush_waits_for_what_was_there_and_no_longer(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct lsm *db;
+
+	for (int frozen = 0; frozen < 2; frozen++) {
+		/* Its work is not done by threads, nor by who calls it. */
+		s->options.inline_background = true;
+		assert_int_equal(temp_close(s), 0);
+		assert_int_equal(temp_open(s), 0);
+		db = lsm_of(s->store);
+		db->options.inline_background = false;
+		assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+		pthread_mutex_lock(&db->commit);
+		if (frozen)
+			assert_int_equal(commit_freeze(db, 0), 0);
+		pthread_mutex_unlock(&db->commit);
+		assert_int_equal(temp_put(s, "a", "f", "p", TS_AUTO, "v"), 1);
+		waits = 0;
+		waited = &db->done;
+		meanwhile = flush_and_write;
+		meanwhile_arg = s;
+		assert_int_equal(store_flush(s->store, NULL), 0);
+		waited = NULL;
+		assert_int_equal(waits, 1 + frozen);
+	}
+	db->options.inline_background = true;
 }
 
 static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
@@ -824,6 +872,7 @@ int main(void)
 		SMALL(what_is_written_in_order_is_not_merged),
 		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),
 		SMALL(a_new_table_loses_versions_when_asked_to_compact),
+		USUAL(a_flush_waits_for_what_was_there_and_no_longer),
 		SMALL(who_waited_to_compact_goes_by_the_schema_of_then),
 		USUAL(what_was_flushed_is_merged_when_nobody_writes),
 		USUAL(a_store_that_closes_waits_for_no_merge),

@@ -71,6 +71,7 @@ int commit_freeze(struct lsm *db, uint64_t trim)
 	}
 	pthread_mutex_lock(&db->state);
 	assert(db->nfrozen < FROZEN_MAX);
+	db->freezes++;
 	db->frozen[db->nfrozen++] =
 		(struct generation){db->active, segment, trim};
 	db->active = db->reading = next;

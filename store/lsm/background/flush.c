@@ -225,11 +225,17 @@ int flush_one(struct lsm *db)
 	return r < 0 ? r : 1;
 }
 
+/* Under state: are the first @n generations in files? */
+static bool are_flushed(const struct lsm *db, uint64_t n)
+{
+	return db->freezes - db->nfrozen >= n;
+}
+
 /*
- * Waits until no generation is frozen. A flush that began before the call may
- * fail without effect: another one is tried, and its result counts.
+ * Waits until they are. A flush that began before the call may fail without
+ * effect: another one is tried, and its result counts.
  */
-static int wait_for_flush(struct lsm *db)
+static int wait_for_flush(struct lsm *db, uint64_t n)
 {
 	uint64_t tries;
 	bool failed = false;
@@ -239,7 +245,7 @@ static int wait_for_flush(struct lsm *db)
 	tries = db->flush_tries + db->flushing;
 	db->flush_wanted = true;
 	pthread_cond_broadcast(&db->work);
-	while (db->nfrozen) {
+	while (!are_flushed(db, n)) {
 		/* why() is called after the lock is released. */
 		failed = atomic_load(&db->failed);
 		if (failed)
@@ -257,12 +263,12 @@ static int wait_for_flush(struct lsm *db)
 }
 
 /* The same, also if callers do the work. */
-static int flush_frozen(struct lsm *db)
+static int flush_first(struct lsm *db, uint64_t n)
 {
 	int r;
 
 	if (!db->options.inline_background)
-		return wait_for_flush(db);
+		return wait_for_flush(db, n);
 	do
 		r = flush_one(db);
 	while (r > 0);
@@ -281,20 +287,23 @@ static bool any_frozen(struct lsm *db)
 
 int flush_all(struct lsm *db, const struct table *trim)
 {
+	uint64_t n;
 	int r;
 
 	pthread_mutex_lock(&db->commit);
 	r = lsm_writable(db);
-	while (r == 0 && !memtable_empty(db->active) && any_frozen(db)) {
+	n = db->freezes + !memtable_empty(db->active);
+	/* A writer may freeze what is active meanwhile. */
+	while (r == 0 && db->freezes < n && any_frozen(db)) {
 		/* A flush takes catalog, whose holder may wait for commit. */
 		pthread_mutex_unlock(&db->commit);
-		r = flush_frozen(db);
+		r = flush_first(db, n - 1);
 		pthread_mutex_lock(&db->commit);
 	}
-	if (r == 0 && !memtable_empty(db->active))
+	if (r == 0 && db->freezes < n)
 		r = commit_freeze(db, trim ? trim->id : 0);
 	pthread_mutex_unlock(&db->commit);
-	return r < 0 ? r : flush_frozen(db);
+	return r < 0 ? r : flush_first(db, n);
 }
 
 int lsm_flush(struct store *s, struct table *t)

@@ -126,6 +126,7 @@ struct lsm {
 	struct memtable *reading;	      /* = active, as readers take it */
 	struct generation frozen[FROZEN_MAX]; /* oldest first */
 	uint32_t nfrozen;
+	uint64_t freezes; /* so many ever were; changed under commit, too */
 	struct lsm_snapshot *first, *last; /* pins.h */
 	bool stop;
 	/* Results of the last attempts; flush_error is read without lock. */
