@@ -290,9 +290,12 @@ static int posix_open(struct os_dir *d, const char *name, unsigned flags,
 		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 		goto fail_close;
 	}
-	/* A umask may have taken more, or the file may be older. */
-	if (flags & OS_CREATE && (st.st_mode & 07777) != 0600 &&
-	    fchmod(f->fd, 0600)) {
+	/*
+	 * A umask may have taken more, or the file may be older. One that has a
+	 * second name may be anybody's: posix_alien().
+	 */
+	if (flags & OS_CREATE && st.st_nlink == 1 &&
+	    (st.st_mode & 07777) != 0600 && fchmod(f->fd, 0600)) {
 		rc = -errno;
 		goto fail_close;
 	}

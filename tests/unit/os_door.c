@@ -802,12 +802,22 @@ static void only_a_creating_open_changes_the_mode(void **state)
 	struct place *p = *state;
 	struct os_file *f;
 	struct stat st;
-	char path[96];
+	char path[96], other[96];
 
 	below(p, "f", path);
+	below(p, "other", other);
 	assert_int_equal(chmod(path, 0640), 0);
 	assert_int_equal(os_open(p->dir, "f", OS_WRITE, &f), 0);
 	os_close(f);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0640);
+	/* Nor that of a file that has a name elsewhere, which is refused. */
+	assert_int_equal(link(path, other), 0);
+	p->dir->own = true;
+	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_CREATE, &f),
+			 -EPERM);
+	p->dir->own = false;
+	assert_int_equal(unlink(other), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0640);
 	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_CREATE, &f), 0);
