@@ -693,6 +693,28 @@ synced_first() {
 	traced "$CELLCTL" restore "$T/b" "$T/new"
 }
 
+@test "a file of a backup that cannot be synced or closed is named, and no backup made" {
+	local call nth file
+
+	a_table
+	file=$(basename "$(largest "$STORE")")
+	# That of the inventory is made empty before, and closed once more.
+	for call in "fsync 1 $file" "close 1 $file" "fsync 1 BACKUP" "close 2 BACKUP"; do
+		read -r call nth file <<<"$call"
+		ASAN_OPTIONS=detect_leaks=0 run -3 --separate-stderr strace -f -qq \
+			-o "$T/trace" -P "$T/b/incomplete/$file" \
+			-P "$T/b/incomplete/$file.part" -e trace="$call" \
+			-e inject="$call:error=EIO:when=$nth" \
+			"$CELLCTL" backup "$M" "$T/b" --copy
+		grep -q INJECTED "$T/trace"
+		[[ $stderr == *"ing $file"*": Input/output error"* ]]
+		run -3 ctl backup --list "$T/b"
+		rm -r "$T/b/incomplete"
+	done
+	backup "$M" "$T/b"
+	[ "$(ctl check "$T/b")" = "$T/b: 0 faults" ]
+}
+
 @test "a full disk ends a backup, and the ones before it are whole" {
 	local dir=$T/disk
 

@@ -129,10 +129,10 @@ static int open_part(int to, const struct hold_file *f, int *fd)
 }
 
 /*
- * Makes the file durable, reads back what the disk has, and gives it its name.
- * @hash: what it should have; NULL: not known, *got tells.
+ * Makes the file durable, and reads back what the disk has. @hash: what it should
+ * have; NULL: not known, *got tells.
  */
-static int finish(int fd, int to, const struct hold_file *f,
+static int finish(int fd, const struct hold_file *f,
 		  const struct carry_watch *w, const uint64_t *hash,
 		  uint64_t *got)
 {
@@ -152,6 +152,17 @@ static int finish(int fd, int to, const struct hold_file *f,
 	if (r == 0 && hash && *hash != *got)
 		r = why(-EIO, "%s: what was written is not what is read back",
 			f->name);
+	return r;
+}
+
+/* Closes the file, and gives it its name unless it has failed by @r. */
+static int give_name(int fd, int to, const struct hold_file *f, int r)
+{
+	char name[HOLD_NAME_MAX + 8];
+
+	part_name(f, name);
+	if (close(fd) < 0 && r == 0)
+		r = failed("closing", name);
 	if (r == 0 && renameat(to, name, to, f->name) < 0)
 		r = failed("renaming", name);
 	return r;
@@ -186,15 +197,17 @@ int carry_file(int from, int to, const struct hold_file *f,
 				     : read_pieces(in, f, w, out, &read);
 	if (r == 0)
 		r = linked ? read_pieces(in, f, w, -1, &got)
-			   : finish(out, to, f, w, cloned ? NULL : &read, &got);
+			   : finish(out, f, w, cloned ? NULL : &read, &got);
+	if (out >= 0 && !linked)
+		r = give_name(out, to, f, r);
+	else if (out >= 0)
+		close(out);
 	if (r == 0)
 		*hash = got;
 	else if (linked)
 		(void)unlinkat(to, f->name, 0);
 	if (out >= 0 && (r < 0 || linked))
 		drop_part(to, f);
-	if (out >= 0)
-		close(out);
 	close(in);
 	return r;
 }
@@ -216,9 +229,9 @@ int carry_bytes(struct bytes b, int to, const struct hold_file *f,
 		done += n > 0 ? (size_t)n : 0;
 	}
 	if (r == 0)
-		r = finish(fd, to, f, NULL, &is, &got);
+		r = finish(fd, f, NULL, &is, &got);
+	r = give_name(fd, to, f, r);
 	if (r == 0)
 		*hash = got;
-	close(fd);
 	return r;
 }

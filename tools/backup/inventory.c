@@ -157,8 +157,8 @@ int inventory_write(int dir, const struct inventory *r)
 	}
 	if (rc == 0 && fsync(fd) < 0)
 		rc = failed("syncing");
-	if (fd >= 0)
-		close(fd);
+	if (fd >= 0 && close(fd) < 0 && rc == 0)
+		rc = failed("closing");
 	buf_free(&text);
 	return rc;
 }
