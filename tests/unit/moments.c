@@ -844,9 +844,9 @@ static void a_kept_segment_that_cannot_be_had_is_left_out(void **state)
 	assert_non_null(strstr(done.log_why, name));
 	assert_int_equal(done.files, h->nfiles - 1);
 	hold_release(h);
-	assert_int_equal(backup_check(&f, 2, &known, &kinds, tell_nothing, NULL,
-				      &watch),
-			 0);
+	assert_int_equal(
+		backup_check(&f, 2, &known, &kinds, tell_nothing, NULL, &watch),
+		0);
 	assert_int_equal(kinds, 0);
 	folder_close(&f);
 	snprintf(cmd, sizeof(cmd),
