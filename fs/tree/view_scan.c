@@ -187,8 +187,10 @@ static int within(struct count *n, struct bytes key)
 		return 1;
 	if (n->seen >= n->limit)
 		return 0;
+	if (buf_set(&n->key, key) < 0)
+		return -ENOMEM;
 	n->seen++;
-	return buf_set(&n->key, key) < 0 ? -ENOMEM : 1;
+	return 1;
 }
 
 static int next_cell(struct view_scan *vs, struct cell *out)
@@ -212,7 +214,9 @@ int view_scan_next(struct view_scan *vs, struct cell *out)
 	if (!vs->scan)
 		return 0;
 	r = next_cell(vs, out);
-	if (r > 0 && vs->rows.limit)
+	if (r <= 0)
+		return r;
+	if (vs->rows.limit)
 		r = within(&vs->rows, out->row);
 	if (r > 0 && vs->qualifiers.limit)
 		r = within(&vs->qualifiers, out->qualifier);
@@ -220,6 +224,8 @@ int view_scan_next(struct view_scan *vs, struct cell *out)
 	if (r > 0 && out->kind == CELL_LOST &&
 	    (vs->rows.limit || vs->qualifiers.limit))
 		r = is_lost();
+	/* The next call comes to it again. */
+	vs->next -= r < 0;
 	return r;
 }
 

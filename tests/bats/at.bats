@@ -85,6 +85,18 @@ plain() {
 	[[ $output == *"No such file or directory" ]]
 }
 
+@test "the first rows cannot be listed where one of them may have been there" {
+	not_over_hbase "it shows the past only where nothing has gone"
+	mkdir "$M/T"
+	printf 'family f\n\tversions 1\n' > "$M/T/.schema"
+	on 'a f:q 100 x' 'b f:q 100 x' 'b f:q 300 x' 'c f:q 100 x'
+	echo > "$M/.cellfs/compact"
+	[ "$(ls "$M/T/.at/200" | xargs)" = "a b c" ]
+	run ! ls "$M/T/.at/200/.first/3"
+	[[ "$output" == *"No data available"* ]]
+	[ "$(ls "$M/T/.at/200/.first/1")" = a ]
+}
+
 @test "@TIME and .at agree, in errors too" {
 	not_over_hbase "it shows the past only where nothing has gone"
 	mkdir -p "$M/T/R/f"
