@@ -293,14 +293,11 @@ static int narrow(struct view *v, enum view_op op, struct bytes arg,
 	return -EINVAL;
 }
 
+/* Without a start it is the empty key, before which there is none. */
 static bool is_empty(const struct view_bounds *b)
 {
-	int c;
-
-	if (!b->has_start || !b->has_stop)
-		return false;
-	c = bytes_cmp(buf_bytes(&b->start), buf_bytes(&b->stop));
-	return c >= 0;
+	return b->has_stop &&
+	       bytes_cmp(buf_bytes(&b->start), buf_bytes(&b->stop)) >= 0;
 }
 
 int view_narrow(const struct view *old, enum view_op op, struct bytes arg,

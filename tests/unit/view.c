@@ -194,6 +194,7 @@ static void counts_and_times_narrow(void **state)
 static void what_holds_nothing_is_empty_and_no_error(void **state)
 {
 	static const char *const empty[] = {
+		".range ..%",
 		".range b..a",
 		".range a..a",
 		".prefix a .prefix b",
