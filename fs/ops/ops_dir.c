@@ -43,7 +43,7 @@ static int do_opendir(struct fs *fs, uint64_t ino, struct fuse_file_info *fi)
 			    ? budget_say(&fs->budget, -ENFILE)
 			    : handles_open(fs->handles, listing_file(ls), fi);
 		if (r < 0)
-			listing_close(ls);
+			open_file_drop(listing_file(ls));
 	}
 	if (r == 0 && handles_count(fs->handles) > LISTINGS_BUSY &&
 	    fi->fh % LISTINGS_BUSY == 0)

@@ -286,6 +286,21 @@ static void a_stream_holds_what_its_text_takes(void **state)
 	world_end(&w);
 }
 
+static void a_directory_that_is_refused_holds_nothing(void **state)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	struct world w;
+
+	world_begin(&w);
+	/* There is room for a listing, and for some of its handle. */
+	w.fs->budget.max = (48 << 10) + 100;
+	assert_int_equal(ask(&w, FUSE_OPENDIR, FUSE_ROOT_ID, ARGS(in),
+			     bytes_of(NULL, 0)),
+			 -ENFILE);
+	assert_int_equal(w.fs->budget.held, 0);
+	world_end(&w);
+}
+
 static void of_a_file_that_cannot_be_read_nothing_is_kept(void **state)
 {
 	uint64_t table, node;
@@ -448,6 +463,7 @@ int main(void)
 			a_value_that_goes_at_the_first_read_is_read_as_it_was),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
 		cmocka_unit_test(a_stream_holds_what_its_text_takes),
+		cmocka_unit_test(a_directory_that_is_refused_holds_nothing),
 		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_kept),
 		cmocka_unit_test(who_waits_for_a_session_goes_on_at_a_signal),
 		cmocka_unit_test(
