@@ -409,6 +409,68 @@ static void a_flush_waits_for_what_was_there_and_no_longer(void **state)
 	db->options.inline_background = true;
 }
 
+/* A flush of the row by itself, so many times. */
+static void pile_up(struct temp_store *s, int files)
+{
+	for (int i = 0; i < files; i++) {
+		assert_int_equal(temp_put(s, "a", "f", "q", i, "v"), 1);
+		assert_int_equal(store_flush(s->store, NULL), 0);
+	}
+}
+
+/* The newest file of level 0 is gone when the store is opened again. */
+static void lose_newest_file(struct temp_store *s)
+{
+	const struct level *l =
+		&lsm_of(s->store)->tables[0]->now->trees[0]->levels->level[0];
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/%llu.sst", s->path,
+		 (unsigned long long)sst_info(l->files[0])->number);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(temp_open(s), 0);
+}
+
+/* How often a writer waited although there was nothing to be done. */
+static int stalls;
+
+static void work_or_let_go(struct temp_store *s)
+{
+	struct lsm *db = lsm_of(s->store);
+
+	if (flush_one(db) > 0 || compact_one(db) > 0)
+		return;
+	stalls++;
+	db->compact_error = -EIO;
+}
+
+static void no_writer_waits_for_a_merge_that_damage_prevents(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char row[16];
+	struct lsm *db;
+
+	/* Below the damaged file and above it there are too few to be merged. */
+	pile_up(s, LEVEL0_FILES_UNREAD - 10);
+	lose_newest_file(s);
+	pile_up(s, LEVEL0_FILES_UNREAD - 5);
+	db = lsm_of(s->store);
+	db->options.inline_background = false;
+	waited = &db->done;
+	meanwhile = work_or_let_go;
+	meanwhile_arg = s;
+	for (int i = 0; i < 100; i++) {
+		snprintf(row, sizeof(row), "b%d", i);
+		assert_int_equal(temp_put(s, row, "f", "q", 1, filler), 1);
+	}
+	waited = NULL;
+	db->options.inline_background = true;
+	assert_true(stat_of(s->store, "level_sstables{level=\"0\"}") >
+		    LEVEL0_FILES_UNREAD + LEVEL0_STALL);
+	assert_int_equal(stalls, 0);
+}
+
 static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
 {
 	char row[16];
@@ -873,6 +935,7 @@ int main(void)
 		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),
 		SMALL(a_new_table_loses_versions_when_asked_to_compact),
 		USUAL(a_flush_waits_for_what_was_there_and_no_longer),
+		SMALL(no_writer_waits_for_a_merge_that_damage_prevents),
 		SMALL(who_waited_to_compact_goes_by_the_schema_of_then),
 		USUAL(what_was_flushed_is_merged_when_nobody_writes),
 		USUAL(a_store_that_closes_waits_for_no_merge),

@@ -49,6 +49,11 @@ int lsm_flush(struct store *s, struct table *t);
 
 /* The most urgent compaction. 1 done, 0 none, negative. */
 int compact_one(struct lsm *db);
+/*
+ * Is the tree merged, or due to be? Where damaged files are in the way it may not
+ * be, however many files it has. Under state.
+ */
+bool compact_helps(struct lsm *db, const struct tree *t);
 /* Bytes of files that compactions are due for. */
 uint64_t compact_pending(struct lsm *db);
 /* While somebody reads, caches the blocks of files that readers will use. */

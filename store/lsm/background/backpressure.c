@@ -92,7 +92,8 @@ static bool must_stall(struct lsm *db)
 	if (db->compact_error)
 		return false;
 	while (trees_next(db, &w))
-		if (w.tree->levels->level[0].nfiles >= most)
+		if (w.tree->levels->level[0].nfiles >= most &&
+		    compact_helps(db, w.tree))
 			return true;
 	return false;
 }

@@ -397,6 +397,13 @@ static struct compaction_limits limits_now(struct lsm *db)
 	return limits;
 }
 
+bool compact_helps(struct lsm *db, const struct tree *t)
+{
+	const struct compaction_limits limits = limits_now(db);
+
+	return t->compacting || score_of(t, &limits) >= 1;
+}
+
 uint64_t compact_pending(struct lsm *db)
 {
 	struct tree_walk w = {0};
