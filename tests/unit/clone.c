@@ -356,6 +356,50 @@ static void no_clone_is_made_in_a_namespace_that_went_meanwhile(void **state)
 	assert_int_equal(table_open(s->store, bytes_str("n:c"), &t), -ENOENT);
 }
 
+/* Five versions are kept from now on, and seen by the snapshot. */
+static int keep_five(struct store *s)
+{
+	struct schema schema;
+	struct table *t;
+	int r = table_open(s, bytes_str("t"), &t);
+
+	if (r == 0)
+		r = table_schema(t, &schema);
+	if (r < 0)
+		return r;
+	schema.families[0].attrs.versions = 5;
+	r = table_alter(t, &schema, false);
+	if (r == 0)
+		r = store_snapshot_create(s, t, bytes_str("five"));
+	schema_free(&schema);
+	table_unref(t);
+	return r;
+}
+
+/* A merge that began before keeps three. */
+static void what_a_snapshot_shows_is_taken_by_no_merge_that_runs(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct scan_spec spec = {.granularity = SCAN_CELLS};
+	struct snapshot *snap;
+
+	open_with_meanwhile(s);
+	assert_int_equal(
+		store_snapshot_drop(s->store, s->table, bytes_str("n")), 0);
+	for (int64_t ts = 1; ts <= 5; ts++)
+		assert_int_equal(temp_put(s, "r", "f", "q", ts, "v"), 1);
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	meanwhile = keep_five;
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_null(meanwhile);
+	assert_int_equal(store_snapshot_open(s->store, s->table,
+					     bytes_str("five"), &snap),
+			 0);
+	spec.snapshot = snap;
+	assert_int_equal(count(s, &spec), 5);
+	snapshot_release(snap);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup_clone, teardown)
@@ -367,6 +411,7 @@ int main(void)
 		T(a_snapshot_of_the_store_names_the_table),
 		T(what_cannot_be_cloned_leaves_nothing_behind),
 		T(tables_are_made_while_others_are_copied),
+		T(what_a_snapshot_shows_is_taken_by_no_merge_that_runs),
 		T(no_clone_is_made_in_a_namespace_that_went_meanwhile),
 	};
 

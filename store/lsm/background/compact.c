@@ -26,8 +26,9 @@ struct task {
 	struct levels *levels; /* the levels picked from, referenced */
 	struct family_attrs attrs;
 	struct compaction what;
-	bool stopped; /* tree dropped or store closing: not a failure */
-	bool damaged; /* it met a damaged file, which stays from now on */
+	bool stopped;  /* tree dropped or store closing: not a failure */
+	bool outgrown; /* or the family keeps more than when it began */
+	bool damaged;  /* it met a damaged file, which stays from now on */
 };
 
 /* Those of the files that may be merged, to be released. 0 or -ENOMEM. */
@@ -101,6 +102,22 @@ static int stopped(struct task *k)
 	return why(-ECANCELED, "the compaction was stopped");
 }
 
+/*
+ * Is the family to keep more than when the merge began? A snapshot that was taken
+ * since may show what the merge has dropped. Under catalog.
+ */
+static bool is_outgrown(struct lsm *db, const struct task *k)
+{
+	struct tree *t = NULL;
+	struct family_attrs now;
+	uint64_t table;
+	bool less = tree_live(db, k->tree->id, &t, &now, &table) &&
+		    family_attrs_less(&k->attrs, &now);
+
+	tree_unref(t);
+	return less;
+}
+
 /* Moves files between levels in the catalog, then in memory. */
 static int compaction_commit(struct lsm *db, struct task *k,
 			     struct sstable **outputs, uint32_t noutputs,
@@ -148,7 +165,8 @@ static int compaction_commit(struct lsm *db, struct task *k,
 	pthread_mutex_lock(&db->catalog);
 	r = tree_next_levels(db, k->tree, removed, n, added, noutputs, history,
 			     &next);
-	if (r == 0 && !next)
+	k->outgrown = r == 0 && next && is_outgrown(db, k);
+	if (r == 0 && (!next || k->outgrown))
 		r = stopped(k);
 	if (r == 0) {
 		e.next_file = atomic_load(&db->next_file);
@@ -643,13 +661,13 @@ static int try_compact_tree(struct lsm *db, struct tree *t, unsigned newest,
 		return 0;
 	r = pick_asked(&k, newest);
 	r = do_task(db, &k, r);
-	*again = k.damaged;
+	*again = k.damaged || k.outgrown;
 	return r < 0 ? r : 0;
 }
 
 /*
  * Merges all files of a tree into its last level, or only its @newest files;
- * once more without each that turns out to be damaged.
+ * once more without each that turns out to be damaged, or when it was outgrown.
  */
 static int compact_tree(struct lsm *db, struct tree *t, unsigned newest)
 {
