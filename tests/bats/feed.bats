@@ -136,6 +136,17 @@ take() {
 	[ -z "$(ctl scan "$STORE" t)" ]
 }
 
+@test "a record in whose midst a file cannot be read is not taken" {
+	(echo row,d:x && seq -f '%04g,0123456789abcdef' 1000) > "$T/f.csv"
+	ASAN_OPTIONS=detect_leaks=0 run -3 strace -qq -o "$T/trace" -P "$T/f.csv" \
+		-e trace=read -e inject=read:error=EIO:when=2 \
+		"$CELLCTL" import "$STORE" t "$T/f.csv" --csv
+	grep -q INJECTED "$T/trace"
+	[[ $output == *"cannot read the input"* ]]
+	# What came before is in the table, and each value whole.
+	[ "$(ctl scan "$STORE" t | cut -f 4 | sort -u)" = 0123456789abcdef ]
+}
+
 @test "through a mount, too" {
 	mount_store
 	printf 'row,d:x\n1,a\n' | ctl import "$M" t --csv

@@ -169,6 +169,9 @@ int take_all(struct take *t, FILE *file)
 	rec.line = in.head.line;
 	while (r > 0) {
 		r = t->format->next(&in, &rec);
+		/* Then it has ended in the midst of a record. */
+		if (ferror(file))
+			r = why(-EIO, "cannot read the input");
 		if (r > 0)
 			r = take_record(t, &rec, &hold) < 0 ? -ECANCELED : 1;
 		at = ftello(file);
