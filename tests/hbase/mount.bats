@@ -597,4 +597,12 @@ scanners() {
 	run timeout 20 cat "$M/$N/r/f:q"
 	[ "$status" -eq 1 ]
 	[[ $output == *"busy"* ]]
+	"$CELLCTL" is_disabled "$STORE" "$N"
+	# By the mount, too.
+	"$CELLCTL" enable "$M" "$N"
+	"$CELLCTL" is_enabled "$M" "$N"
+	[ "$(cat "$M/$N/r/f:q")" = x ]
+	"$CELLCTL" disable "$STORE" "$N"
+	run -1 "$CELLCTL" is_enabled "$STORE" "$N"
+	"$CELLCTL" enable "$STORE" "$N"
 }
