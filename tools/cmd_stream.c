@@ -198,6 +198,35 @@ static int look_at_source(struct request *rq, struct schema *schema)
 	return code;
 }
 
+/*
+ * Is each family still there? A store whose scans show no one moment gives nothing of
+ * one that was dropped meanwhile, and that were an end like any. Where columns are
+ * named the scan itself fails.
+ */
+static int look_again(struct request *rq, const struct schema *was)
+{
+	struct schema is = {0};
+	struct table *t = NULL;
+	int r;
+
+	if (store_can(rq->store, CAN_VIEW_NOW) || rq->columns.n ||
+	    rq->spec.snapshot)
+		return EXIT_DONE;
+	/* What is opened anew knows of now. */
+	r = table_open(rq->store, bytes_str(rq->words[1]), &t);
+	if (r == 0)
+		r = table_schema(t, &is);
+	for (uint32_t i = 0; r == 0 && i < was->nfamilies; i++)
+		if (schema_find(&is, bytes_str(was->families[i].name)) < 0)
+			r = why(-EBUSY,
+				"family %s was dropped while the table was "
+				"read: do it again",
+				was->families[i].name);
+	table_unref(t);
+	schema_free(&is);
+	return r < 0 ? fail_store(rq->words[1]) : EXIT_DONE;
+}
+
 struct exporting {
 	struct cells_frame frame;
 	struct buf row; /* of the last cell */
@@ -219,18 +248,17 @@ int cmd_export(struct request *rq)
 	struct schema schema = {0};
 	int code = look_at_source(rq, &schema);
 
-	if (rq->format) {
-		schema_free(&schema);
-		return code ? code : give_all(rq, expected(rq));
-	}
-	if (code == EXIT_DONE)
+	if (code == EXIT_DONE && !rq->format)
 		code = print_head(&e.frame, &schema);
 	if (code == EXIT_DONE)
-		code = walk(rq, export_cell, &e);
-	if (code && progress_stopped())
+		code = rq->format ? give_all(rq, expected(rq))
+				  : walk(rq, export_cell, &e);
+	if (code && !rq->format && progress_stopped())
 		say_export_stopped(rq, buf_bytes(&e.row));
-	/* An export that failed gets no end mark. */
 	if (code == EXIT_DONE)
+		code = look_again(rq, &schema);
+	/* An export that failed gets no end mark. */
+	if (code == EXIT_DONE && !rq->format)
 		code = print_tail(&e.frame);
 	cells_frame_free(&e.frame);
 	buf_free(&e.row);
@@ -488,6 +516,8 @@ static int copy_all(struct request *rq, struct target *t,
 	code = walk(rq, copy_cell, &copy);
 	if (code && progress_stopped())
 		say_copy_stopped(rq);
+	if (code == EXIT_DONE)
+		code = look_again(rq, schema);
 	if (code == EXIT_DONE && cells_import_end(copy.import) < 0)
 		code = fail_store(t->name);
 	*applied = cells_import_applied(copy.import);

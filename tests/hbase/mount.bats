@@ -541,6 +541,33 @@ scanners() {
 	[ ! -s "$T/differs" ]
 }
 
+# An export names the families, and its mark says that it has all of them.
+@test "what is exported while its table loses a family is not whole" {
+	local format value
+
+	# More than is fetched ahead.
+	value=$(head -c 30000 /dev/zero | tr '\0' v)
+	for i in $(seq -f %04.0f 0 9 4999); do
+		printf 'r%s\tg:q\t1\tx\nr%s\tf:q\t1\t%s\n' "$i" "$i" "$value"
+	done >"$T/cells"
+	for format in "" --jsonl; do
+		"$CELLCTL" create "$STORE" "$N" f g
+		cat "$T/cells" >"$M/$N/.cells"
+		# shellcheck disable=SC2086
+		exec 7< <("$CELLCTL" export "$STORE" "$N" $format 2>"$T/said" ||
+			echo $? >"$T/code")
+		head -c 100000 <&7 >"$T/export"
+		"$CELLCTL" alter "$STORE" "$N" --delete g --force
+		cat <&7 >>"$T/export"
+		exec 7<&-
+		settled test -s "$T/code"
+		[ "$(cat "$T/code")" = 3 ]
+		grep -q "family g was dropped" "$T/said"
+		rm "$T/code"
+		"$CELLCTL" drop "$STORE" "$N" --force
+	done
+}
+
 # Of what comes over a connection the third answer is lost, and the connection
 # with it: the server has done what was asked, and is asked again.
 @test "what is asked again since its answer was lost is done once" {
