@@ -67,7 +67,8 @@ struct played_cluster {
 	bool takes_sum;		 /* what comes is one */
 	const char *refusal;	 /* what a server says to changes, or NULL */
 	bool declines;		 /* it finds that conditions do not hold */
-	unsigned hangs_up; /* so many changes are taken, and not answered */
+	/* So many changes are taken, and not answered. */
+	_Atomic unsigned hangs_up;
 	/* The table has no snapshots; it cannot be deleted; it is disabled. */
 	bool is_bare, is_needed;
 	_Atomic bool is_disabled;
