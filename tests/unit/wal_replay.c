@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 #include "store/lsm/wal/wal.h"
 #include "store/value/why.h"
+#include "tests/unit/alloc_fault.h"
 #include "tests/unit/wal_by_hand.h"
 
 struct world {
@@ -304,6 +305,144 @@ static void a_kept_segment_that_goes_meanwhile_is_passed_over(void **state)
 	assert_int_equal(wal_kept_files(w->l.dir, no_loss, w), -EMFILE);
 }
 
+/* Before the log: segments that are not needed. */
+#define FIRST 3
+
+/*
+ * A log that was not synced: large records in its segment, small ones in the ring
+ * around whose end they go, and in both what is left of an older log.
+ */
+static void make_unsynced(struct world *w)
+{
+	static const uint8_t payload[300];
+	struct bytes part = bytes_of(payload, sizeof(payload));
+	uint64_t pos;
+
+	for (uint64_t old = 1; old < FIRST; old++) {
+		begin(&w->l, old, 0);
+		end(&w->l);
+	}
+	begin(&w->l, FIRST, 0);
+	w->l.h.capacity = FILE_MAX;
+	wal_head_encode(w->l.file, &w->l.h);
+	pos = put_large(&w->l, 0, "aaaa", (300 << 10) - WAL_RECORD_HEAD);
+	pos = put_large(&w->l, pos, "bbbb",
+			(200 << 10) - SIZE - WAL_RECORD_HEAD);
+	put_large(&w->l, 600 << 10, "late", 300 << 10);
+	end_of(&w->l, FILE_MAX);
+	wal_record_encode(w->l.ring + 1000, w->l.h.id, (500 << 10) + 1000, 0,
+			  &part, 1, sizeof(payload));
+	put_ring(&w->l, put_ring(&w->l, pos, "cccc"), "dddd");
+	end_ring(&w->l);
+}
+
+/* Opens it with what fails, @err or an allocation; false if there was no @nth. */
+static bool opening_fails_at(struct world *w, int err, uint64_t nth)
+{
+	const struct wal_options o = {.segment_bytes = 64 << 10,
+				      .ring_bytes = RING_BYTES};
+	struct log l = {.sim = sim_after_kill(w->l.sim)};
+	struct wal_found found;
+	struct wal *wal = NULL;
+	uint64_t failed;
+	int r;
+
+	l.os = fault_new(l.sim);
+	assert_int_equal(os_dir_open(l.os, "/store", false, &l.dir), 0);
+	if (err)
+		arm(&l, FAULT_ALL, err, nth);
+	else
+		alloc_arm(nth, 0);
+	w->had[0] = '\0';
+	r = wal_open(l.dir, &o, FIRST, false, hear, w, &wal);
+	failed = alloc_disarm() + fault_fired(l.os);
+	fault_disarm(l.os);
+	if (r < 0 && (!failed || r != (err ? -err : -ENOMEM)))
+		fail_msg("%llu: %d, %s", (unsigned long long)nth, r,
+			 store_why());
+	if (r == 0) {
+		assert_string_equal(w->had, "aaaa bbbb cccc dddd ");
+		assert_int_equal(wal_close(wal), 0);
+	}
+	w->had[0] = '\0';
+	assert_int_equal(wal_replay(l.dir, FIRST, hear, w, &found), 0);
+	assert_string_equal(w->had, "aaaa bbbb cccc dddd ");
+	wal_found_free(&found);
+	os_dir_close(l.dir);
+	fault_free(l.os);
+	sim_free(l.sim);
+	return failed;
+}
+
+static void an_opening_that_fails_loses_nothing(void **state)
+{
+	static const int errs[] = {0, EIO};
+	uint64_t n;
+
+	make_unsynced(*state);
+	for (size_t i = 0; i < 2; i++) {
+		for (n = 1; opening_fails_at(*state, errs[i], n); n++)
+			;
+		assert_true(n > 5);
+	}
+}
+
+/* There is nothing to be cut off behind its records. */
+static void a_segment_that_is_full_stays_as_long(void **state)
+{
+	struct world *w = *state;
+	struct wal *wal;
+
+	begin(&w->l, 1, 0);
+	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE;
+	wal_head_encode(w->l.file, &w->l.h);
+	put(&w->l, 0, "aaaa");
+	end_of(&w->l, w->l.h.capacity);
+	assert_int_equal(wal_open(w->l.dir, &(struct wal_options){0}, 1, false,
+				  hear, w, &wal),
+			 0);
+	assert_int_equal(wal_close(wal), 0);
+	assert_string_equal(w->had, "aaaa ");
+	assert_int_equal(gives(w, "aaaa "), SIZE);
+}
+
+static void a_kept_segment_that_cannot_be_read_is_told(void **state)
+{
+	const unsigned reads = FAULT_OPEN | FAULT_SIZE | FAULT_PREAD;
+	struct world *w = *state;
+	char name[WAL_KEPT_NAME_BYTES];
+	uint64_t at = 0;
+	unsigned n;
+	int r;
+
+	begin(&w->l, 7, 0);
+	w->l.h.capacity = FILE_MAX;
+	wal_head_encode(w->l.file, &w->l.h);
+	mark(&w->l, put_large(&w->l, 0, "aaaa", 300 << 10));
+	wal_kept_name(name, 5, 7);
+	write_file(&w->l, name, w->l.file, FILE_MAX);
+	for (n = 1;; n++, at = 0) {
+		alloc_arm(n, 0);
+		r = check_kept(w, &at, UINT64_MAX);
+		if (!alloc_disarm())
+			break;
+		assert_int_equal(r, -ENOMEM);
+	}
+	assert_int_equal(r, 0);
+	for (n = 1;; n++) {
+		at = 0;
+		arm(&w->l, reads, EIO, n);
+		r = check_kept(w, &at, UINT64_MAX);
+		if (!fault_fired(w->l.os))
+			break;
+		assert_int_equal(r, -EUCLEAN);
+		assert_non_null(strstr(store_why(), "cannot be restored"));
+	}
+	assert_int_equal(r, 0);
+	assert_true(n > 3);
+	fault_disarm(w->l.os);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, log_teardown)
 
 int main(void)
@@ -322,6 +461,9 @@ int main(void)
 		TEST(a_kept_segment_is_checked_from_its_begin_if_need_be),
 		TEST(a_kept_segment_ends_between_two_records),
 		TEST(a_kept_segment_that_goes_meanwhile_is_passed_over),
+		TEST(an_opening_that_fails_loses_nothing),
+		TEST(a_segment_that_is_full_stays_as_long),
+		TEST(a_kept_segment_that_cannot_be_read_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
