@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "tests/sim/disk.h"
 
@@ -19,6 +20,15 @@ uint64_t alloc_disarm(void)
 {
 	failing = 0;
 	return failed;
+}
+
+void alloc_arm_room(struct buf *b, size_t room)
+{
+	buf_free(b);
+	*b = (struct buf){calloc(1, room + 1), 1, room + 1};
+	if (!b->data)
+		abort();
+	alloc_arm(1, 0);
 }
 
 static bool fails(void)

@@ -8,9 +8,13 @@
 
 #include <stdint.h>
 
+#include "store/value/bytes.h"
+
 /* @nth from 1 on, and the @more after it. */
 void alloc_arm(uint64_t nth, uint64_t more);
 /* None fails any more; how many have. */
 uint64_t alloc_disarm(void);
+/* Makes @b one of a byte that has room for @room more, and the next to grow fails. */
+void alloc_arm_room(struct buf *b, size_t room);
 
 #endif

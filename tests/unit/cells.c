@@ -3,6 +3,7 @@
 #include "fs/text/cells_import.h"
 #include "store/front/backend.h"
 #include "tests/model/ref_store.h"
+#include "tests/unit/alloc_fault.h"
 
 static int64_t fixed_now(void)
 {
@@ -529,6 +530,59 @@ appends_that_are_too_much_together_are_refused_at_the_last(void **state)
 					 "max_value 4 of family f");
 }
 
+static void has_no_room(const struct cell *c, bool in_parts)
+{
+	struct buf whole = {0}, text = {0};
+	uint64_t failed = 1;
+
+	assert_int_equal(buf_append(&whole, "", 1), 0);
+	assert_int_equal(cells_format(c, &whole), 0);
+	for (size_t room = 0; failed; room++) {
+		size_t at = 0;
+		int r;
+
+		alloc_arm_room(&text, room);
+		r = in_parts ? cells_format_part(c, &at, &text)
+			     : cells_format(c, &text);
+		failed = alloc_disarm();
+		assert_int_equal(r, failed ? -ENOMEM : 0);
+		assert_true(
+			bytes_eq(buf_bytes(&text),
+				 bytes_of(whole.data, failed ? 1 : whole.len)));
+	}
+	buf_free(&whole);
+	buf_free(&text);
+}
+
+/* Whatever of it there is no more room for, nothing of the line is left. */
+static void a_line_that_has_no_room_is_not_begun(void **state)
+{
+	const struct cell empty = {.kind = CELL_PUT, .ttl_ms = UINT64_MAX};
+	const struct cell full = {.row = bytes_str("row"),
+				  .family = bytes_str("family"),
+				  .qualifier = bytes_str("qualifier"),
+				  .kind = CELL_PUT,
+				  .value = bytes_str("a longer value")};
+
+	for (int in_parts = 0; in_parts < 2; in_parts++) {
+		has_no_room(&empty, in_parts);
+		has_no_room(&full, in_parts);
+	}
+}
+
+static void a_line_for_which_there_is_no_memory_is_no_bad_one(void **state)
+{
+	struct buf hold = {0};
+	struct cells_line l;
+
+	alloc_arm_room(&hold, 0);
+	assert_int_equal(cells_parse(bytes_str("%41\tf:q\t\t1"), &hold, &l),
+			 -ENOMEM);
+	assert_int_equal(alloc_disarm(), 1);
+	assert_non_null(strstr(store_why(), "out of memory for a line"));
+	buf_free(&hold);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,6 +593,9 @@ int main(void)
 		cmocka_unit_test(a_line_in_parts_is_the_same_line),
 		cmocka_unit_test(a_long_name_is_escaped_at_its_begin_only),
 		cmocka_unit_test(what_is_a_value_may_have_a_ttl),
+		cmocka_unit_test(a_line_that_has_no_room_is_not_begun),
+		cmocka_unit_test(
+			a_line_for_which_there_is_no_memory_is_no_bad_one),
 		cmocka_unit_test(long_fields_are_refused_in_short_words),
 		cmocka_unit_test(bad_lines_are_refused_in_words),
 		cmocka_unit_test_setup_teardown(lines_may_come_in_any_portions,

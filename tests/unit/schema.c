@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 #include "store/value/schema.h"
 #include "store/value/why.h"
+#include "tests/unit/alloc_fault.h"
 
 /* The fuzz target, for its small corpus below. */
 #include "tests/fuzz/schema.c"
@@ -587,6 +588,29 @@ static void the_fuzz_corpus_passes(void **state)
 	schema_free(&s);
 }
 
+/* Whatever of it there is no more room for, nothing of the text is left. */
+static void a_text_that_has_no_room_is_not_begun(void **state)
+{
+	struct buf text = {0};
+	struct schema schema;
+	uint64_t failed = 1;
+	size_t room;
+
+	make(&schema);
+	schema.quota = 5 << 20;
+	for (room = 0; failed; room++) {
+		int r;
+
+		alloc_arm_room(&text, room);
+		r = schema_format(&schema, &text);
+		failed = alloc_disarm();
+		assert_int_equal(r, failed ? -ENOMEM : 0);
+		assert_int_equal(text.len, failed ? 1 : 1 + room);
+	}
+	schema_free(&schema);
+	buf_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -612,6 +636,7 @@ int main(void)
 		cmocka_unit_test(
 			every_flipped_bit_is_refused_or_a_sound_schema),
 		cmocka_unit_test(kinds_have_names),
+		cmocka_unit_test(a_text_that_has_no_room_is_not_begun),
 		cmocka_unit_test(the_fuzz_corpus_passes),
 	};
 
