@@ -131,7 +131,7 @@ int directory_look(struct os_dir *dir, struct directory_look *out)
 static int look_around(const struct directory_look *l, const char *path,
 		       bool create)
 {
-	if (l->current || l->ours[0])
+	if (l->ours[0])
 		return 0;
 	if (l->foreign[0])
 		return why(-ENOTEMPTY,
