@@ -1,6 +1,8 @@
 /* The catalog: edits, what they leave in it, and what is opened as one. */
 #include "tests/unit/catalog.h"
 
+#include "store/hold.h"
+#include "store/lsm/manifest/directory.h"
 #include "store/lsm/manifest/levels.h"
 
 static void edits_are_there_after_a_reopen(void **state)
@@ -75,6 +77,7 @@ static int put_families(struct manifest *m, const char *first,
 static void an_edit_that_does_not_fit_writes_nothing(void **state)
 {
 	struct place p = new_place();
+	const struct catalog_table same = {.id = 1, .name = "t"};
 	struct edit drop = {.drop_table = 77};
 	size_t log;
 	uint64_t print;
@@ -102,6 +105,10 @@ static void an_edit_that_does_not_fit_writes_nothing(void **state)
 	assert_int_equal(snapshot(p.m, "other", NULL, 9), -EINVAL);
 	assert_int_equal(snapshot(p.m, NULL, "other", 1), -EINVAL);
 	assert_int_equal(snapshot(p.m, "", NULL, 1), -EINVAL);
+	assert_int_equal(snapshot(p.m, "other", NULL, UINT64_MAX), -EINVAL);
+	assert_int_equal(manifest_commit(p.m, &drop), -EINVAL);
+	/* What is put does not go. */
+	drop = (struct edit){.drop_table = 1, .put_table = &same};
 	assert_int_equal(manifest_commit(p.m, &drop), -EINVAL);
 	assert_int_equal(sim_log_length(p.os), log);
 	assert_int_equal(print_of(manifest_catalog(p.m)), print);
@@ -144,6 +151,29 @@ static void a_dropped_family_loses_its_files(void **state)
 	end_place(&p);
 }
 
+static void a_dropped_table_takes_its_snapshots_along(void **state)
+{
+	const struct catalog_table other = {.id = 3, .name = "t"};
+	struct edit drop = {.drop_table = 1, .put_table = &other};
+	struct place p = new_place();
+	const struct catalog *c;
+
+	assert_int_equal(step(p.m, 1, 1), 0);
+	assert_int_equal(step(p.m, 4, 1), 0);
+	assert_int_equal(snapshot(p.m, "of one", NULL, 1), 0);
+	assert_int_equal(snapshot(p.m, "of two", NULL, 2), 0);
+	assert_non_null(catalog_shown_after(manifest_catalog(p.m), 1, 8));
+	assert_null(catalog_shown_after(manifest_catalog(p.m), 1, 9));
+	assert_int_equal(manifest_commit(p.m, &drop), 0);
+	reopen(&p);
+	c = manifest_catalog(p.m);
+	assert_int_equal(c->nsnapshots, 1);
+	assert_string_equal(c->snapshots[0].name, "of two");
+	assert_null(catalog_shown_after(c, 1, 8));
+	assert_int_equal(catalog_find(c, bytes_str("t"))->id, 3);
+	end_place(&p);
+}
+
 static void what_is_not_of_the_store_is_never_stale(void **state)
 {
 	struct place p = new_place();
@@ -172,6 +202,10 @@ static void a_number_on_disk_is_not_given_again(void **state)
 	assert_int_equal(touch(p.dir, "41.sst"), 0);
 	reopen(&p);
 	assert_int_equal(manifest_catalog(p.m)->next_file, 42);
+	/* No number is behind that one. */
+	assert_int_equal(touch(p.dir, "18446744073709551615.sst"), 0);
+	reopen(&p);
+	assert_int_equal(manifest_catalog(p.m)->next_file, 1);
 	end_place(&p);
 }
 
@@ -233,6 +267,42 @@ static void only_a_store_or_an_empty_directory_is_opened(void **state)
 	try_dir("CURRENT", NULL, true, -EUCLEAN);
 }
 
+static int open_dir(struct os *os, const struct store_options *o,
+		    struct os_dir **out)
+{
+	why_clear();
+	return directory_open(os, "/s", o, out);
+}
+
+static void a_directory_is_had_by_one_or_said_why_not(void **state)
+{
+	const struct store_options none = {.wait_ms = 0},
+				   reads = {.read_only = true},
+				   waits = {.create = true, .wait_ms = 50};
+	struct os *os = sim_new(1);
+	struct os_dir *d = dir_of(os), *mine = NULL, *other = NULL;
+	struct manifest *m = NULL;
+
+	assert_int_equal(open_dir(os, &none, &other), -ENOENT);
+	assert_non_null(strstr(store_why(), "there is no cellfs store in /s"));
+	assert_int_equal(manifest_open(d, true, true, &m), -ENOENT);
+	assert_int_equal(open_dir(os, &waits, &mine), 0);
+	assert_int_equal(open_dir(os, &waits, &other), -EBUSY);
+	assert_non_null(strstr(store_why(), "in use by process 4242"));
+	os_dir_close(mine);
+	manifest_close(opened(d));
+	assert_int_equal(touch(d, HOLD_BACKUP_NAME), 0);
+	assert_int_equal(open_dir(os, &none, &other), -EROFS);
+	assert_non_null(strstr(store_why(), "is a backup"));
+	assert_int_equal(open_dir(os, &reads, &mine), 0);
+	assert_int_equal(os_unlink(d, HOLD_BACKUP_NAME), 0);
+	assert_int_equal(open_dir(os, &none, &other), -EBUSY);
+	assert_non_null(strstr(store_why(), "in use by another process"));
+	os_dir_close(mine);
+	os_dir_close(d);
+	sim_free(os);
+}
+
 static void what_is_lost_adds_up(void **state)
 {
 	struct place p = new_place();
@@ -273,6 +343,8 @@ int main(void)
 		cmocka_unit_test(a_number_on_disk_is_not_given_again),
 		cmocka_unit_test(a_read_only_open_changes_nothing),
 		cmocka_unit_test(only_a_store_or_an_empty_directory_is_opened),
+		cmocka_unit_test(a_dropped_table_takes_its_snapshots_along),
+		cmocka_unit_test(a_directory_is_had_by_one_or_said_why_not),
 		cmocka_unit_test(what_is_lost_adds_up),
 	};
 

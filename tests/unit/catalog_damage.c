@@ -3,7 +3,9 @@
  */
 #include "tests/unit/catalog.h"
 
+#include "store/lsm/manifest/catalog_format.h"
 #include "store/lsm/manifest/catalog_salvage.h"
+#include "tests/unit/alloc_fault.h"
 
 /* What a repair has of the directory: how old, and its print. */
 static enum catalog_age salvaged(struct place *p, uint64_t *print)
@@ -148,6 +150,9 @@ static void damage_of_the_one_before_is_found_by_a_check(void **state)
 	reopen(&p);
 	assert_int_equal(manifest_check_previous(p.m), -EUCLEAN);
 	assert_non_null(strstr(store_why(), FIRST ".old is damaged"));
+	assert_int_equal(os_unlink(p.dir, FIRST ".old"), 0);
+	assert_int_equal(manifest_check_previous(p.m), -EUCLEAN);
+	assert_non_null(strstr(store_why(), FIRST ".old, is missing"));
 	buf_free(&b);
 	end_place(&p);
 }
@@ -183,6 +188,83 @@ static void what_happens_to_the_newest_in_use_is_found_by_a_check(void **state)
 	end_place(&p);
 }
 
+/* It is as it was written, but no catalog: the table "u" has another name. */
+static void what_holds_together_in_no_way_is_damage_too(void **state)
+{
+	static const uint8_t u[] = {1, 0, 0, 0, 'u'};
+	static const char names[] = {'t', 'a', 'u'};
+	static const char *const words[] = {
+		"a table t exists", "table a stands in the wrong place", NULL};
+	struct place p = new_place();
+	uint64_t print, before;
+	uint8_t *at;
+	struct buf b;
+
+	assert_int_equal(put_table(p.m, 1, "t", 1, 1), 0);
+	before = print_of(manifest_catalog(p.m));
+	assert_int_equal(put_table(p.m, 2, "u", 1, 2), 0);
+	b = content_of(p.dir, THIRD);
+	at = memmem(b.data, b.len, u, sizeof(u));
+	assert_non_null(at);
+	for (size_t i = 0; i < 3; i++) {
+		at[4] = (uint8_t)names[i];
+		catalog_seal(b.data, b.len, 3);
+		overwrite(p.dir, THIRD, &b);
+		if (!words[i])
+			break;
+		refused(&p, words[i], "rename " SECOND ".old to " SECOND);
+		assert_int_equal(salvaged(&p, &print), CATALOG_BEFORE);
+		assert_int_equal(print, before);
+	}
+	reopen(&p);
+	buf_free(&b);
+	end_place(&p);
+}
+
+/* That would take seconds. */
+static void no_bit_of_a_large_catalog_is_put_right(void **state)
+{
+	struct place p = new_place();
+	uint64_t print;
+	struct buf b;
+
+	assert_int_equal(step(p.m, 1, 1), 0);
+	for (uint64_t i = 0; i < 5; i++)
+		assert_int_equal(add_file(p.m, 1, 0, 50 + i, 20000), 0);
+	b = content_of(p.dir, "CATALOG-0000000000000007");
+	assert_true(b.len > 128 << 10);
+	b.data[b.len / 2] ^= 1;
+	overwrite(p.dir, "CATALOG-0000000000000007", &b);
+	assert_int_equal(salvaged(&p, &print), CATALOG_BEFORE);
+	buf_free(&b);
+	end_place(&p);
+}
+
+static void a_rescue_without_memory_says_that(void **state)
+{
+	struct place p = new_place();
+	struct buf b = image_after(&p, 5);
+	struct catalog_salvage s;
+	uint64_t failed = 1, n;
+
+	b.data[b.len / 2] ^= 1;
+	overwrite(p.dir, "CATALOG-0000000000000006", &b);
+	for (n = 1; failed; n++) {
+		int r;
+
+		alloc_arm(n, 0);
+		r = catalog_salvage(p.dir, &s);
+		failed = alloc_disarm();
+		assert_int_equal(r, failed ? -ENOMEM : 0);
+	}
+	assert_true(n > 5);
+	assert_int_equal(s.age, CATALOG_NEWEST);
+	assert_non_null(strstr(s.note, "one bit of it was wrong"));
+	catalog_free(&s.catalog);
+	buf_free(&b);
+	end_place(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +275,9 @@ int main(void)
 		cmocka_unit_test(damage_of_the_one_before_is_found_by_a_check),
 		cmocka_unit_test(
 			what_happens_to_the_newest_in_use_is_found_by_a_check),
+		cmocka_unit_test(what_holds_together_in_no_way_is_damage_too),
+		cmocka_unit_test(no_bit_of_a_large_catalog_is_put_right),
+		cmocka_unit_test(a_rescue_without_memory_says_that),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

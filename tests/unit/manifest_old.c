@@ -3,8 +3,11 @@
 
 #include "tests/unit/unit.h"
 #include "store/lsm/manifest/manifest.h"
+#include "store/lsm/manifest/catalog_salvage.h"
 #include "store/value/why.h"
+#include "tests/sim/os_fault.h"
 #include "tests/sim/os_sim.h"
+#include "tests/unit/alloc_fault.h"
 
 /* The fuzz target, which gives records their heads. */
 #include "tests/fuzz/manifest_old.c"
@@ -216,12 +219,19 @@ static void a_read_only_open_reads_it_and_writes_nothing(void **state)
 	struct manifest *m = NULL;
 	struct edit e = {.wal_first = 99};
 	size_t log = sim_log_length(os);
-	struct buf print;
+	char name[CATALOG_NAME_LEN];
+	struct buf print, image = {0};
+	uint64_t store;
 
 	assert_int_equal(manifest_open(d, false, true, &m), 0);
 	print = print_of(m);
 	assert_true(shows(&o, o.n, &print));
 	assert_int_equal(manifest_commit(m, &e), -EROFS);
+	assert_int_equal(manifest_replace(m, manifest_catalog(m)), -EROFS);
+	/* It was read whole, and is no image of a newer one. */
+	assert_int_equal(manifest_check(m), 0);
+	assert_int_equal(manifest_image(m, name, &image, &store), -EOPNOTSUPP);
+	assert_non_null(strstr(store_why(), "of an older format"));
 	assert_true(manifest_is_current(m, OLD));
 	assert_true(manifest_is_current(m, "CURRENT"));
 	assert_false(manifest_is_current(m, "MANIFEST-0000000000000002"));
@@ -307,6 +317,116 @@ static void no_crash_on_the_way_loses_it(void **state)
 	buf_free(&o.image);
 }
 
+static void behind_its_end_a_manifest_has_nothing(void **state)
+{
+	static const uint8_t closed[] = {4, 0};
+	struct old o = old_manifest();
+	struct buf print = {0}, end = {0};
+
+	assert_int_equal(replay_print(o.image.data, o.image.len, &print), 0);
+	add_record(&o.image, bytes_of(closed, 1));
+	assert_int_equal(replay_print(o.image.data, o.image.len, &end), 0);
+	assert_true(bytes_eq(buf_bytes(&end), buf_bytes(&print)));
+	buf_free(&end);
+	o.image.len -= RECORD_HEAD + 1;
+	add_record(&o.image, bytes_of(closed, 2));
+	assert_int_equal(replay_print(o.image.data, o.image.len, &end),
+			 -EUCLEAN);
+	buf_free(&print);
+	buf_free(&o.image);
+}
+
+static void a_manifest_has_one_spelling_of_its_name(void **state)
+{
+	static const char *const others[] = {"MANIFEST-1",
+					     "MANIFEST-000000000000000A",
+					     "MANIFEST-zzzzzzzzzzzzzzzz"};
+	struct old o = old_manifest();
+	struct os *os = sim_new(1);
+	struct os_dir *d = old_store(os, &o);
+	struct manifest *m = NULL;
+	uint64_t number = 0;
+	char text[64];
+
+	assert_true(manifest_old_name_parse(OLD, &number));
+	assert_int_equal(number, 1);
+	for (size_t i = 0; i < 3; i++) {
+		assert_false(manifest_old_name_parse(others[i], &number));
+		snprintf(text, sizeof(text), "%s %016" PRIx64 "\n", others[i],
+			 (uint64_t)XXH3_64bits(others[i], strlen(others[i])));
+		write_file(d, "CURRENT", text, strlen(text));
+		assert_int_equal(manifest_open(d, true, false, &m), -EUCLEAN);
+		assert_non_null(strstr(store_why(), "CURRENT is damaged"));
+	}
+	os_dir_close(d);
+	sim_free(os);
+	buf_free(&o.image);
+}
+
+/* What a rescue has of it, and of one that is damaged. */
+static void a_rescue_takes_what_it_holds(void **state)
+{
+	struct old o = old_manifest();
+	struct os *os = sim_new(1);
+	struct os_dir *d = old_store(os, &o);
+	struct catalog_salvage s;
+	struct buf print;
+
+	assert_int_equal(catalog_salvage(d, &s), 0);
+	print = catalog_print(&s.catalog);
+	assert_true(shows(&o, o.n, &print));
+	assert_string_equal(s.note, "");
+	catalog_free(&s.catalog);
+	write_file(d, "CURRENT", "", 0);
+	assert_int_equal(catalog_salvage(d, &s), 0);
+	assert_int_equal(s.age, CATALOG_NONE);
+	assert_int_equal(s.catalog.ntables, 0);
+	catalog_free(&s.catalog);
+	os_dir_close(d);
+	sim_free(os);
+	buf_free(&print);
+	buf_free(&o.image);
+}
+
+static void a_failure_to_read_it_is_no_damage(void **state)
+{
+	struct old o = old_manifest();
+	struct os *sim = sim_new(1), *os = fault_new(sim);
+	struct os_dir *d = old_store(os, &o);
+	struct manifest *m = NULL;
+	uint64_t failed = 1, n;
+
+	for (n = 1; failed; n++) {
+		int r;
+
+		alloc_arm(n, 0);
+		r = manifest_open(d, false, true, &m);
+		failed = alloc_disarm();
+		assert_int_equal(r, failed ? -ENOMEM : 0);
+		if (r == 0)
+			manifest_close(m);
+	}
+	assert_true(n > 10);
+	for (n = 1, failed = 1; failed; n++) {
+		int r;
+
+		fault_arm(os, &(struct fault_plan){.kinds = FAULT_OPEN |
+							    FAULT_PREAD,
+						   .nth = n,
+						   .err = EMFILE});
+		r = manifest_open(d, false, true, &m);
+		failed = fault_fired(os);
+		assert_int_equal(r, failed ? -EMFILE : 0);
+		if (r == 0)
+			manifest_close(m);
+	}
+	assert_true(n > 4);
+	os_dir_close(d);
+	fault_free(os);
+	sim_free(sim);
+	buf_free(&o.image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +439,10 @@ int main(void)
 		cmocka_unit_test(a_read_only_open_reads_it_and_writes_nothing),
 		cmocka_unit_test(the_first_edit_makes_it_newer),
 		cmocka_unit_test(no_crash_on_the_way_loses_it),
+		cmocka_unit_test(behind_its_end_a_manifest_has_nothing),
+		cmocka_unit_test(a_manifest_has_one_spelling_of_its_name),
+		cmocka_unit_test(a_rescue_takes_what_it_holds),
+		cmocka_unit_test(a_failure_to_read_it_is_no_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
