@@ -9,6 +9,7 @@
 #define CELLFS_TESTS_ARRAY_CURSOR_H
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "store/lsm/base/cursor.h"
@@ -33,7 +34,13 @@ struct array_cursor {
 	char spoilt[64];
 	unsigned steps, seeks; /* next; seek_cell */
 	unsigned row_seeks;    /* seek_row, seek_exact, seek_back */
+	unsigned fails; /* steps and seeks up to one that is -EIO; 0: none */
 };
+
+static inline bool array_fails(struct array_cursor *a)
+{
+	return a->fails && --a->fails == 0;
+}
 
 static inline struct entry array_entry(const struct array_cell *a)
 {
@@ -86,6 +93,8 @@ static inline int array_seek_row(struct cursor *c, struct bytes row)
 	struct array_cursor *a = (struct array_cursor *)c;
 
 	a->row_seeks++;
+	if (array_fails(a))
+		return -EIO;
 	a->at = 0;
 	while (a->at < a->n &&
 	       bytes_cmp(bytes_str(a->cells[a->at].row), row) < 0)
@@ -158,6 +167,8 @@ static inline int array_next(struct cursor *c)
 
 	assert(a->placed && a->in_row);
 	a->steps++;
+	if (array_fails(a))
+		return -EIO;
 	if (a->at + 1 == a->n || !array_same_row(a, a->at, a->at + 1)) {
 		a->in_row = false;
 		return 0;
@@ -173,6 +184,8 @@ static inline int array_seek_cell(struct cursor *c, struct bytes qualifier,
 
 	assert(a->placed && a->in_row);
 	a->seeks++;
+	if (array_fails(a))
+		return -EIO;
 	for (;;) {
 		const struct entry *e = &c->at;
 		int d = bytes_cmp(e->qualifier, qualifier);

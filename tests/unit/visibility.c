@@ -9,6 +9,7 @@
 #include "array_cursor.h"
 #include "store/lsm/rules/version_count.h"
 #include "store/lsm/rules/visibility.h"
+#include "tests/unit/alloc_fault.h"
 
 #define PUT CELL_PUT
 #define DEL CELL_DELETE
@@ -80,62 +81,125 @@ static size_t note(char *text, size_t n, const struct entry *e)
 			       (int)e->ts, kinds[e->kind]);
 }
 
-/* What is seen of the cells, which the call sorts: "q:70 q:60". */
-static const char *seen_of(const struct visible_spec *s,
-			   struct array_cell *cells, size_t n)
+#define TEXT_MAX 4096
+
+/* The n-th call of a cursor that fails, and what is seen then. */
+typedef int look_fn(const void *spec, const struct array_cell *cells, size_t n,
+		    unsigned fails, char text[TEXT_MAX]);
+
+static int look(const void *spec, const struct array_cell *cells, size_t n,
+		unsigned fails, char text[TEXT_MAX])
 {
-	static char text[4096];
 	struct array_cursor c;
 	struct visible *v;
 	size_t len = 0;
 	int r;
 
-	array_sort(cells, n);
 	array_cursor(&c, cells, n);
 	text[0] = '\0';
 	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
-	assert_int_equal(visible_new(s, &v), 0);
+	r = visible_new(spec, &v);
+	if (r < 0)
+		return r;
+	c.fails = fails;
 	visible_row(v, &c.base);
 	while ((r = visible_next(v)) == 1)
 		len += note(text, len, &c.base.at);
-	assert_int_equal(r, 0);
-	assert_int_equal(visible_next(v), 0);
+	if (r == 0)
+		assert_int_equal(visible_next(v), 0);
 	visible_free(v);
+	return r;
+}
+
+/* What fails is told behind a part of the answer, or changes nothing of it. */
+static void each_failure_is_told(look_fn *fn, const void *spec,
+				 const struct array_cell *cells, size_t n)
+{
+	char whole[TEXT_MAX], text[TEXT_MAX];
+	uint64_t failed = 1;
+	int r;
+
+	assert_int_equal(fn(spec, cells, n, 0, whole), 0);
+	for (unsigned nth = 1; (r = fn(spec, cells, n, nth, text)); nth++) {
+		assert_int_equal(r, -EIO);
+		assert_memory_equal(whole, text, strlen(text));
+	}
+	assert_string_equal(text, whole);
+	for (uint64_t nth = 1; failed; nth++) {
+		alloc_arm(nth, 0);
+		r = fn(spec, cells, n, 0, text);
+		failed = alloc_disarm();
+		assert_int_equal(r, r && failed ? -ENOMEM : 0);
+		assert_memory_equal(whole, text, strlen(text) + (r == 0));
+	}
+}
+
+/* What is seen of the cells, which the call sorts: "q:70 q:60". */
+static const char *seen_of(const struct visible_spec *s,
+			   struct array_cell *cells, size_t n)
+{
+	static char text[TEXT_MAX];
+
+	array_sort(cells, n);
+	assert_int_equal(look(s, cells, n, 0, text), 0);
 	return text;
 }
 
 static const char *seen(const struct visible_spec *s, const char *text)
 {
 	struct array_cell cells[CELLS_MAX];
+	size_t n = cells_of(text, cells);
 
-	return seen_of(s, cells, cells_of(text, cells));
+	array_sort(cells, n);
+	each_failure_is_told(look, s, cells, n);
+	return seen_of(s, cells, n);
+}
+
+/* A merge, and whether it has all files. */
+struct merge {
+	const struct retain_spec *spec;
+	bool whole;
+};
+
+static int merge(const void *spec, const struct array_cell *cells, size_t n,
+		 unsigned fails, char text[TEXT_MAX])
+{
+	const struct merge *m = spec;
+	struct array_cursor c;
+	struct retain *retain;
+	struct entry e;
+	size_t len = 0;
+	int r;
+
+	array_cursor(&c, cells, n);
+	text[0] = '\0';
+	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
+	r = retain_new(m->spec, &retain);
+	if (r < 0)
+		return r;
+	c.fails = fails;
+	retain_row(retain, &c.base, m->whole);
+	while ((r = retain_next(retain, &e)) == 1) {
+		len += note(text, len, &e);
+		len += (size_t)sprintf(text + len, "s%d", (int)e.seq);
+	}
+	if (r == 0)
+		assert_int_equal(retain_next(retain, &e), 0);
+	retain_free(retain);
+	return r;
 }
 
 /* What a merge of the cells writes: "q:70s5 q:60s0". */
 static const char *kept(const struct retain_spec *s, bool whole, const char *of)
 {
-	static char text[4096];
+	static char text[TEXT_MAX];
+	const struct merge m = {s, whole};
 	struct array_cell cells[CELLS_MAX];
-	struct array_cursor c;
-	struct retain *retain;
-	struct entry e;
-	size_t len = 0, n;
-	int r;
+	size_t n = cells_of(of, cells);
 
-	n = cells_of(of, cells);
 	array_sort(cells, n);
-	array_cursor(&c, cells, n);
-	text[0] = '\0';
-	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
-	assert_int_equal(retain_new(s, &retain), 0);
-	retain_row(retain, &c.base, whole);
-	while ((r = retain_next(retain, &e)) == 1) {
-		len += note(text, len, &e);
-		len += (size_t)sprintf(text + len, "s%d", (int)e.seq);
-	}
-	assert_int_equal(r, 0);
-	assert_int_equal(retain_next(retain, &e), 0);
-	retain_free(retain);
+	each_failure_is_told(merge, &m, cells, n);
+	assert_int_equal(merge(&m, cells, n, 0, text), 0);
 	return text;
 }
 
@@ -388,6 +452,9 @@ static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
 			/* It knows nothing of the classic order. */
 			assert_int_equal(calls > 0, a.new_version_behavior);
 		}
+		t.known = true;
+		left = UINT32_MAX;
+		each_failure_is_told(look, &s, cells, n);
 		free(expected);
 	}
 }
