@@ -4,6 +4,7 @@
  */
 #include "tests/unit/unit.h"
 #include "store/lsm/rules/alive_inside.h"
+#include "tests/unit/alloc_fault.h"
 
 /* The most runs of a row, of a patience of 1. */
 #define RUNS 256
@@ -389,6 +390,52 @@ static void what_was_never_begun_is_freed(void **state)
 	assert_null(none.seq);
 }
 
+/* The text, or that nothing is known. */
+static void is_right_or_unknown(const char *is, const char *right)
+{
+	if (strcmp(is, "?") != 0)
+		assert_string_equal(is, right);
+}
+
+/* Readers and writers of a row without memory for a part of it. */
+static void read_and_write(struct world *w)
+{
+	const int64_t three[] = {3, 2, 1};
+
+	found_hidden(w, "v", "x");
+	found_hidden(w, "w", "z");
+	change(w, "wx", CELL_PUT, 1);
+	is_right_or_unknown(hidden(w, "v"), "wx");
+	is_right_or_unknown(hidden(w, "y"), "z");
+	if (begin_learning(w)) {
+		change(w, "q", CELL_PUT, 9);
+		change(w, "q", CELL_DELETE, 2);
+		end_learning(w, UINT32_MAX, three, 3, true);
+	}
+	is_right_or_unknown(versions(w, w->seq, 9), "0 above 9 3 1");
+	change(w, "q", CELL_PUT, 8);
+	is_right_or_unknown(versions(w, w->seq, 9), "0 above 9 8 3 1");
+}
+
+static void what_there_is_no_memory_for_is_not_known(void **state)
+{
+	uint64_t failed = 1, n;
+
+	for (n = 1; failed; n++) {
+		struct world *w = new_world(1);
+
+		alloc_arm(n, 0);
+		read_and_write(w);
+		failed = alloc_disarm();
+		if (!failed) {
+			assert_string_equal(hidden(w, "y"), "z");
+			ARE(w->seq, 9, "0 above 9 8 3 1");
+		}
+		end_world(w);
+	}
+	assert_true(n > 10);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -411,6 +458,7 @@ int main(void)
 		TEST(of_too_many_runs_no_more_are_kept),
 		TEST(a_row_that_is_first_met_beside_a_writer_keeps_no_run),
 		TEST(a_reader_from_before_a_put_leaves_no_run),
+		cmocka_unit_test(what_there_is_no_memory_for_is_not_known),
 		cmocka_unit_test(what_was_never_begun_is_freed),
 	};
 
