@@ -70,12 +70,13 @@ static void make_table(struct world *w, const char *name)
 	schema_free(&schema);
 }
 
-static void put(struct store *s, const char *table, int row, char value)
+static void put_in(struct store *s, const char *table, int row,
+		   const char *qualifier, char value)
 {
 	char key[8], text[VALUE];
 	struct change c = {.op = CHANGE_PUT,
 			   .family = bytes_str("f"),
-			   .qualifier = bytes_str("q"),
+			   .qualifier = bytes_str(qualifier),
 			   .ts = 1,
 			   .value = bytes_of(text, VALUE)};
 	struct mutation m = {.changes = &c, .nchanges = 1};
@@ -87,6 +88,11 @@ static void put(struct store *s, const char *table, int row, char value)
 	assert_int_equal(table_open(s, bytes_str(table), &t), 0);
 	assert_int_equal(table_mutate(t, &m, MUTATE_SYNC), 1);
 	table_unref(t);
+}
+
+static void put(struct store *s, const char *table, int row, char value)
+{
+	put_in(s, table, row, "q", value);
 }
 
 static void fill(struct world *w, const char *table, int from, int to)
@@ -503,6 +509,26 @@ static void a_block_that_is_damaged_is_lost_with_its_rows(void **state)
 	gives(w, "t f 21\n", "", "1.sst 008-018\n1.sst 029-029\n");
 }
 
+/* Of a row in several blocks the others are had. */
+static void a_row_goes_on_behind_a_block_that_is_lost(void **state)
+{
+	struct world *w = *state;
+	char qualifier[8];
+
+	make_table(w, "t");
+	put(w->s, "t", 0, 'v');
+	for (int i = 0; i < 3 * ROWS; i++) {
+		snprintf(qualifier, sizeof(qualifier), "%02d", i);
+		put_in(w->s, "t", 1, qualifier, 'v');
+	}
+	put(w->s, "t", 2, 'v');
+	assert_int_equal(store_flush(w->s, NULL), 0);
+	end_store(w);
+	gives(w, "t f 92\n", "", "");
+	harm_table_file(w->os, 4000);
+	gives(w, "t f 75\n", "", "1.sst 001-001\n");
+}
+
 /* It was written so: no disk did that. */
 static void a_record_that_is_no_change_is_passed_over(void **state)
 {
@@ -557,6 +583,7 @@ int main(void)
 		TEST(a_file_that_does_not_say_whose_it_is_is_a_table),
 		TEST(a_file_that_cannot_be_looked_through_is_lost),
 		TEST(a_block_that_is_damaged_is_lost_with_its_rows),
+		TEST(a_row_goes_on_behind_a_block_that_is_lost),
 		TEST(a_record_that_is_no_change_is_passed_over),
 		TEST(a_place_that_cannot_be_looked_at_is_not_taken),
 	};
