@@ -481,6 +481,48 @@ static void a_new_file_that_cannot_be_read_is_said_by_who_reads_it(void **state)
 	bad_sector(f, 0, 0);
 }
 
+static void delete_version(struct fixture *f, int64_t ts)
+{
+	struct change c = {.op = CHANGE_DELETE,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = ts};
+	struct mutation m = {
+		.row = bytes_str("a"), .changes = &c, .nchanges = 1};
+
+	assert_int_equal(table_mutate(f->s.table, &m, 0), 1);
+}
+
+/*
+ * Who finds the newest version behind many that are deleted learns which others
+ * there are, and meets more than he was asked for.
+ */
+static void what_a_reader_meets_by_the_way_is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct schema schema;
+	unsigned long file;
+
+	assert_int_equal(table_schema(f->s.table, &schema), 0);
+	schema.families[0].attrs.versions = 4000;
+	schema.families[0].attrs.new_version_behavior = true;
+	assert_int_equal(table_alter(f->s.table, &schema, false), 0);
+	schema_free(&schema);
+	for (int64_t ts = 1; ts <= 4000; ts++)
+		assert_int_equal(temp_put(&f->s, "a", "f", "q", ts, "value"),
+				 1);
+	for (int64_t ts = 3600; ts <= 4000; ts++)
+		delete_version(f, ts);
+	file = file_of(f, "f", ROWS("b"), "1");
+	assert_int_equal(temp_close(&f->s), 0);
+	flip(f, file, file_bytes(f, file) / 3);
+	reopen(f);
+	assert_int_equal(get(f, "a", "f"), 1);
+	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
+	assert_int_equal(f->nsaid, 1);
+	assert_non_null(strstr(f->said[0], "table t, family f: "));
+}
+
 /* Its end is read when it has been written: it is not taken for the cells. */
 static void a_new_file_whose_end_cannot_be_read_is_written_anew(void **state)
 {
@@ -830,6 +872,7 @@ int main(void)
 		TEST(a_sector_that_cannot_be_read_costs_its_block),
 		TEST(a_file_that_cannot_be_read_costs_its_rows),
 		TEST(a_new_file_that_cannot_be_read_is_said_by_who_reads_it),
+		TEST(what_a_reader_meets_by_the_way_is_said),
 		TEST(a_new_file_whose_end_cannot_be_read_is_written_anew),
 		TEST(a_scan_goes_on_behind_a_damaged_block),
 		TEST(a_scan_goes_on_behind_a_lost_file),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/read/reader.h"
+#include "store/lsm/state/damage.h"
 #include "store/value/array.h"
 
 struct learnt {
@@ -76,6 +77,7 @@ void reader_learn(struct lsm *db, struct reader *r,
 	uint64_t token, seq, max, walked = 0, in_vain;
 	struct learnt l = {0};
 	struct bytes qualifier;
+	struct why_kept kept;
 	int known = 0;
 
 	if (!r->visible || !r->guide.alive)
@@ -85,9 +87,14 @@ void reader_learn(struct lsm *db, struct reader *r,
 				     &seq, &max))
 		return;
 	/* All up to @seq is in the view if it is still the present one. */
-	if (view->generation == atomic_load(&db->generation))
+	if (view->generation == atomic_load(&db->generation)) {
+		why_keep(&kept);
 		known = walk_column(view, family, p.row, qualifier, seq, max,
 				    &l, &walked);
+		known = damage_found(db, view->st, family, view->levels[family],
+				     known);
+		why_restore(&kept);
+	}
 	alive_learnt(&db->alive, &p, qualifier, token,
 		     view->st->schema.families[family].attrs.versions, l.ts,
 		     l.n, known > 0, walked);
