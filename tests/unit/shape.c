@@ -328,6 +328,35 @@ static void the_rest_of_a_beginning_is_named_by_it(void **state)
 	buf_free(&p.out);
 }
 
+/* A bar is a file: where there are too many lanes of them it says so. */
+static void files_that_have_no_bar_are_counted(void **state)
+{
+	struct shape s = {0};
+	struct page p = {0};
+	char name[8];
+
+	put(&s, (struct shape_item){.kind = SHAPE_NOW, .n = {1790000000000}});
+	put(&s, (struct shape_item){.kind = SHAPE_TABLE,
+				    .table = 1,
+				    .name = bytes_str("t")});
+	for (uint64_t i = 0; i < 60; i++) {
+		snprintf(name, sizeof(name), "f%02d", (int)i / 2);
+		put(&s, (struct shape_item){.kind = SHAPE_FILE,
+					    .table = 1,
+					    .name = bytes_str(name),
+					    .row = bytes_str("a"),
+					    .last = bytes_str("b"),
+					    .n = {i, 0, 1 << 16, 1}});
+	}
+	assert_int_equal(shape_read(&s), 0);
+	draw_levels(&p, &s);
+	assert_int_equal(buf_append(&p.out, "", 1), 0);
+	assert_non_null(strstr((char *)p.out.data,
+			       ">60 files, 12 of them not shown, "));
+	shape_free(&s);
+	buf_free(&p.out);
+}
+
 static void a_page_is_bounded_whatever_is_stored(void **state)
 {
 	const uint64_t tables = 1000, files = 10000, parts = 10000;
@@ -400,6 +429,7 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test(a_key_is_no_markup),
 		cmocka_unit_test(the_rest_of_a_beginning_is_named_by_it),
+		cmocka_unit_test(files_that_have_no_bar_are_counted),
 		cmocka_unit_test(a_page_is_bounded_whatever_is_stored),
 	};
 

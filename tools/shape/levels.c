@@ -207,15 +207,16 @@ static void put_table(struct page *p, const struct shape *s,
 {
 	struct lane lanes[LANES_MAX];
 	struct scale c;
-	size_t n = 0;
+	size_t n = 0, shown = 0;
 	double y = 24;
 
 	if (scale_make(s, t, &c) < 0) {
 		p->err = -1;
 		return;
 	}
-	for (size_t i = 0; i < t->nfiles && n < LANES_MAX; i += lanes[n++].n) {
-		lanes[n] = lane_at(s->files_of + t->file + i, t->nfiles - i);
+	for (; shown < t->nfiles && n < LANES_MAX; shown += lanes[n++].n) {
+		lanes[n] = lane_at(s->files_of + t->file + shown,
+				   t->nfiles - shown);
 		lanes[n].y = y;
 		put_lane(NULL, s, &lanes[n], &c, together);
 		y += lanes[n].tracks * (BAR + GAP) + 4;
@@ -230,6 +231,8 @@ static void put_table(struct page *p, const struct shape *s,
 		 "</text><text class=\"m e\" x=\"%d\" y=\"14\">%llu file%s, ",
 		 DRAW_WIDTH, (unsigned long long)t->files,
 		 t->files == 1 ? "" : "s");
+	if (shown < t->nfiles)
+		page_put(p, "%zu of them not shown, ", t->nfiles - shown);
 	page_bytes(p, (double)t->bytes);
 	page_put(p, "</text>\n");
 	for (size_t i = 0; i < n; i++)
