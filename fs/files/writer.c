@@ -94,6 +94,23 @@ fail:
 	return err;
 }
 
+/*
+ * Removals and renames of the file hold the writer from now on, or are over: then the
+ * name is nobody's or another file's. 0 or -ESTALE. A scratch file goes by its node.
+ */
+static int join(struct writer *w)
+{
+	const struct place *p = &w->place;
+	uint64_t named = 0;
+
+	writer_register(w);
+	nodes_find(w->fs->nodes, p->parent, bytes_str(p->name), &named);
+	if (named == p->node || w->type == WRITER_SCRATCH)
+		return 0;
+	writer_unregister(w);
+	return -ESTALE;
+}
+
 /* Gives a new writer a handle; the kernel's open file owns the writer then. */
 static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 {
@@ -101,12 +118,14 @@ static int publish_handle(struct writer *w, struct fuse_file_info *fi)
 
 	/* Reads must see the draft, not cached pages of an earlier version. */
 	fi->direct_io = 1;
-	writer_register(w);
-	r = handles_open(w->fs->handles, &w->file, fi);
-	if (r < 0) {
-		writer_unregister(w);
-		writer_unref(w);
+	r = join(w);
+	if (r == 0) {
+		r = handles_open(w->fs->handles, &w->file, fi);
+		if (r < 0)
+			writer_unregister(w);
 	}
+	if (r < 0)
+		writer_unref(w);
 	return r;
 }
 
@@ -465,11 +484,13 @@ int writer_truncate_path(struct fs *fs, fuse_req_t req, const struct place *p,
 	err = writer_new(fs, p, O_WRONLY, req, &w);
 	if (err)
 		return err;
-	pthread_mutex_lock(&w->lock);
-	err = writer_truncate_draft(w, (uint64_t)size);
-	if (!err)
-		err = writer_publish(w, true, 0);
-	writer_unlock(w);
+	err = join(w);
+	if (!err) {
+		err = writer_truncate(fs, &w->file, size);
+		if (!err)
+			err = writer_fsync(fs, &w->file);
+		writer_unregister(w);
+	}
 	writer_unref(w);
 	return err;
 }

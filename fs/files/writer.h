@@ -48,7 +48,8 @@
 
 /*
  * op_open() hands over every open that can write, and every open of a scratch
- * file. On 0 fi->fh and the flags are set. The place stays the caller's.
+ * file. On 0 fi->fh and the flags are set. -ESTALE: it was removed or renamed since
+ * the kernel's look-up (gone.h). The place stays the caller's.
  */
 int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
 		struct fuse_file_info *fi);
@@ -58,7 +59,7 @@ int writer_open(struct fs *fs, fuse_req_t req, struct place *p,
  */
 int writer_create(struct fs *fs, fuse_req_t req, struct place *p,
 		  struct fuse_file_info *fi);
-/* truncate(2) of a file that is not open: one version, at once. */
+/* truncate(2) of a file that is not open: one version, at once. -ESTALE as above. */
 int writer_truncate_path(struct fs *fs, fuse_req_t req, const struct place *p,
 			 off_t size);
 /*

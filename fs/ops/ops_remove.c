@@ -28,6 +28,9 @@ static int unlink_cell(struct fs *fs, const struct place *child)
 	/* The file may have been made and not been closed, as vim's 4913. */
 	if (r == -ENOENT && held.pending)
 		r = 0;
+	/* Who has not opened it by now finds that it has no name. */
+	if (!r)
+		nodes_detach(fs->nodes, child->parent, bytes_str(child->name));
 	writers_end(&held, r ? WRITER_NAMED : WRITER_REMOVED);
 	return r;
 }
@@ -50,8 +53,6 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 			entry_remove_scratch(fs, &child);
 	} else if (place_is(&child, KIND_CELL)) {
 		r = unlink_cell(fs, &child);
-		if (!r)
-			nodes_detach(fs->nodes, parent, bytes_str(name));
 	} else if (child.kind == NODE_SCHEMA) {
 		/* rm -r meets it first; it goes with its table. */
 		schema_absent_removed(fstable_absent(child.table));

@@ -385,6 +385,30 @@ static void what_has_gone_is_not_made_anew_by_who_changes_it(void **state)
 	world_end(&w);
 }
 
+/* It was removed between the kernel's look-up and what is asked of it. */
+static void what_was_removed_is_not_made_anew_by_who_writes_it(void **state)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	uint64_t table, row, node;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	node = looked_up(&w, row, "f:q");
+	assert_int_equal(ask(&w, FUSE_UNLINK, row, bytes_of(NULL, 0),
+			     bytes_of("f:q", sizeof("f:q"))),
+			 0);
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ESTALE);
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ENOENT);
+	assert_int_equal(set_attr(&w, node, FATTR_SIZE), -ESTALE);
+	assert_int_equal(set_attr(&w, node, FATTR_SIZE), -ENOENT);
+	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
+	assert_int_equal(errors_total(w.fs->errors), 0);
+	world_end(&w);
+}
+
 static void a_file_is_cut_by_its_path(void **state)
 {
 	uint64_t table, row, file, handle;
@@ -468,6 +492,8 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_session_goes_on_at_a_signal),
 		cmocka_unit_test(
 			what_has_gone_is_not_made_anew_by_who_changes_it),
+		cmocka_unit_test(
+			what_was_removed_is_not_made_anew_by_who_writes_it),
 		cmocka_unit_test(a_file_is_cut_by_its_path),
 		cmocka_unit_test(a_table_that_is_no_more_takes_no_schema),
 		cmocka_unit_test(who_owns_a_table_is_apart_from_who_may_use_it),
