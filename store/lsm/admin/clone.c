@@ -121,9 +121,10 @@ static int copy_all(struct clone *k)
 		const struct family_schema *f = &k->schema->families[i];
 		int at = schema_find(&view->st->schema, bytes_str(f->name));
 
-		if (at >= 0)
-			r = copy_tree(k, view, (uint32_t)at, &f->attrs,
-				      &k->files[i]);
+		/* Only once the snapshot is dropped, which shows it. */
+		r = at < 0 ? why(-ENOENT, "family %s has been dropped", f->name)
+			   : copy_tree(k, view, (uint32_t)at, &f->attrs,
+				       &k->files[i]);
 	}
 	superversion_give(k->db, reader_slot(k->db), view);
 	if (r < 0)
