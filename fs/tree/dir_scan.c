@@ -68,7 +68,11 @@ static int scan_begin(struct dir_scan *s, const struct dir_position *last)
 	struct scan_spec spec = {.granularity = granularity(s),
 				 .keys_only = true,
 				 .row_start = d->row};
-	bool resume = last->begun && !is_counted(s);
+	struct bytes piece = kind_is(s->level, KIND_PIECE) ? place_key(d)
+							   : (struct bytes){0};
+	/* A scratch file may come before all keys of a piece. */
+	bool resume = last->begun && !is_counted(s) &&
+		      bytes_cmp(buf_bytes(&last->key), piece) >= 0;
 
 	if (spec.granularity >= SCAN_COLUMNS) {
 		spec.columns = &column;

@@ -444,6 +444,30 @@ static void a_piece_is_listed_once_from_anywhere(void **state)
 	end(&w);
 }
 
+/* Its name is no key that begins with the piece, and other keys are between. */
+static void behind_a_scratch_file_in_a_piece_the_rest_is_listed(void **state)
+{
+	static const char *const dirs[] = {"t", "t/r/f"};
+	char key[301], path[300], want[60];
+	struct world w;
+
+	begin(&w);
+	w.fs->budget.max = 1 << 20;
+	memset(key, 'z', 300);
+	key[300] = '\0';
+	change(&w, CHANGE_PUT, bytes_str("b"), "f", bytes_str(""), 5);
+	change(&w, CHANGE_PUT, bytes_str(key), "f", bytes_str(""), 5);
+	change(&w, CHANGE_PUT, bytes_str("r"), "f", bytes_str("b"), 5);
+	change(&w, CHANGE_PUT, bytes_str("r"), "f", bytes_str(key), 5);
+	snprintf(want, sizeof(want), ".x %.50s", key);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%.250s%%+", dirs[i], key);
+		make_scratch(&w, path, ".x");
+		assert_lists_from_anywhere(&w, path, want);
+	}
+	end(&w);
+}
+
 /* The row that cannot be read, or NULL. */
 static const char *damaged;
 int __real_view_scan_next(struct view_scan *vs, struct cell *out);
@@ -755,6 +779,8 @@ int main(void)
 		cmocka_unit_test(
 			a_scratch_file_hides_no_key_that_has_another_name),
 		cmocka_unit_test(a_piece_is_listed_once_from_anywhere),
+		cmocka_unit_test(
+			behind_a_scratch_file_in_a_piece_the_rest_is_listed),
 		cmocka_unit_test(damage_is_told_to_who_goes_back_to_behind_it),
 		cmocka_unit_test(a_name_of_the_tree_is_looked_up_once),
 		cmocka_unit_test(
