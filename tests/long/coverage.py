@@ -14,10 +14,8 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-# What is wanted of each area, and what is there today: less fails.
+# What must be taken of each area; what is explained does not count.
 WANTED = 0.95
-TODAY = {"log": 0.98, "manifest": 0.95, "recovery": 0.96, "decoders": 0.97,
-         "rules": 0.97}
 AREAS = {
     "log": ["store/lsm/wal/"],
     "manifest": ["store/lsm/manifest/"],
@@ -152,12 +150,12 @@ def main():
             print(f"{area}: nothing was run")
             bad = True
             continue
-        part = (covered + explained) / total
-        print(f"{area}: {100 * covered / total:.1f} % of {total} branches taken, "
-              f"{explained} more explained: {100 * part:.1f} %"
-              + (f", wanted {100 * WANTED:.0f} %" if part < WANTED else "")
+        part = covered / total
+        print(f"{area}: {100 * part:.1f} % of {total} branches taken, {explained} more "
+              f"explained: {100 * (covered + explained) / total:.1f} %"
+              + (f", wanted {100 * WANTED:.0f} % taken" if part < WANTED else "")
               + "\n")
-        bad |= part < TODAY[area]
+        bad |= part < WANTED
     for reason, n in used.most_common():
         print(f"explained {n}: {reason}")
     return bad

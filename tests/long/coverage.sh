@@ -6,8 +6,8 @@
 # the model, HBase's cases and the crash campaign, and prints which part of the
 # branches each file and each area had taken: log, manifest, recovery, decoders,
 # rules (what is retained and what is visible), or those named. A branch that was
-# not taken is printed with its line, unless uncovered.tsv says why. 95 % of
-# each area are wanted; one of which fewer are taken or explained than it had fails. CELLFS_COVER=DIR is the build (build-cover).
+# not taken is printed with its line, unless uncovered.tsv says why. An area of which
+# fewer than 95 % are taken fails. CELLFS_COVER=DIR is the build (build-cover).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 dir=${CELLFS_COVER:-build-cover}
