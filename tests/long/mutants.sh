@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_rename tests/test-damage"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -193,6 +193,21 @@ mutant "a view is believed for an hour" fs/tree/place_stat.c \
 mutant "a quota is too generous" store/lsm/write/quota.c \
 	's/(> t->now->schema\.quota);/$1 + 4096;/' \
 	bats quota "all the bytes"
+mutant "a removal that fails drops what is not published" fs/ops/ops_remove.c \
+	's/r \? WRITER_NAMED : WRITER_REMOVED/WRITER_REMOVED/' \
+	meson build-asan ops_rename
+mutant "who had a file open puts it back onto what was moved there" fs/ops/ops_rename.c \
+	's/writers_end\(&to, r \? WRITER_NAMED : WRITER_REMOVED\)/writers_end(&to, WRITER_NAMED)/g' \
+	meson build-asan ops_rename
+mutant "a scratch file is written while it is put" fs/ops/ops_rename.c \
+	's/\tscratch_freeze\(scratch, mv->from\.node, true\);\n//' \
+	meson build-asan ops_rename
+mutant "a filtered scan names the family it moved last" store/lsm/read/scan_pick.c \
+	's/\t\tsc->at = f->at;\n//' \
+	meson build-asan damage
+mutant "a sector that cannot be read fails the mount" store/lsm/table/sstable.c \
+	's/r == -EIO \? -EUCLEAN : r/r/' \
+	meson build-asan damage
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
