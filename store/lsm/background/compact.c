@@ -102,22 +102,6 @@ static int stopped(struct task *k)
 	return why(-ECANCELED, "the compaction was stopped");
 }
 
-/*
- * Is the family to keep more than when the merge began? A snapshot that was taken
- * since may show what the merge has dropped. Under catalog.
- */
-static bool is_outgrown(struct lsm *db, const struct task *k)
-{
-	struct tree *t = NULL;
-	struct family_attrs now;
-	uint64_t table;
-	bool less = tree_live(db, k->tree->id, &t, &now, &table) &&
-		    family_attrs_less(&k->attrs, &now);
-
-	tree_unref(t);
-	return less;
-}
-
 /* Moves files between levels in the catalog, then in memory. */
 static int compaction_commit(struct lsm *db, struct task *k,
 			     struct sstable **outputs, uint32_t noutputs,
@@ -165,7 +149,7 @@ static int compaction_commit(struct lsm *db, struct task *k,
 	pthread_mutex_lock(&db->catalog);
 	r = tree_next_levels(db, k->tree, removed, n, added, noutputs, history,
 			     &next);
-	k->outgrown = r == 0 && next && is_outgrown(db, k);
+	k->outgrown = r == 0 && next && tree_outgrows(db, k->tree, &k->attrs);
 	if (r == 0 && (!next || k->outgrown))
 		r = stopped(k);
 	if (r == 0) {

@@ -19,6 +19,7 @@
 
 struct flushed {
 	struct tree *tree;
+	struct family_attrs attrs;
 	struct sstable *file; /* NULL: no entry was left */
 	struct history lost;
 };
@@ -26,7 +27,6 @@ struct flushed {
 static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		      struct flushed *out)
 {
-	struct family_attrs attrs;
 	uint64_t *snapshots, table;
 	struct levels *levels;
 	struct flush_cursor c;
@@ -35,14 +35,14 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		.cache = db->cache,
 		.from = &c.base,
 		.tree = id,
-		.attrs = &attrs,
+		.attrs = &out->attrs,
 		.now_ms = os_now_ms(db->os),
 		.number = file_number,
 		.arg = db,
 	};
 	int r;
 
-	if (!tree_live(db, id, &out->tree, &attrs, &table))
+	if (!tree_live(db, id, &out->tree, &out->attrs, &table))
 		return 0;
 	job.trim = g->trim == table;
 	pthread_mutex_lock(&db->state);
@@ -95,7 +95,7 @@ static int flush_trees(struct lsm *db, const struct generation *g,
 	return r;
 }
 
-/* Commits the flushed files and installs them. */
+/* Commits the flushed files and installs them; or 1: they are to be made anew. */
 static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 			uint64_t wal_next)
 {
@@ -115,6 +115,10 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct level_file file = {0, f[i].file};
 
+		if (tree_outgrows(db, f[i].tree, &f[i].attrs)) {
+			r = 1;
+			break;
+		}
 		if (!f[i].file && history_is_whole(&f[i].lost))
 			continue;
 		r = tree_next_levels(db, f[i].tree, NULL, 0, &file,
@@ -154,7 +158,7 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	pthread_mutex_unlock(&db->catalog);
 fail:
 	/* An edit that failed for good may be in the catalog. */
-	if (r < 0 && !atomic_load(&db->failed))
+	if (r && !atomic_load(&db->failed))
 		for (size_t i = 0; i < n; i++)
 			if (f[i].file)
 				sst_obsolete(f[i].file);
@@ -164,12 +168,37 @@ fail:
 	return r;
 }
 
-int flush_one(struct lsm *db)
+/* As flush_commit(). */
+static int flush_generation(struct lsm *db, const struct generation *g,
+			    uint64_t *bytes)
 {
 	struct flushed *f = NULL;
-	struct generation g;
-	uint64_t bytes = 0;
 	size_t n = 0;
+	int r = flush_trees(db, g, &f, &n);
+
+	*bytes = 0;
+	if (r == 0)
+		r = flush_commit(db, f, n, g->wal_next);
+	else
+		for (size_t i = 0; i < n; i++)
+			if (f[i].file)
+				sst_obsolete(f[i].file);
+	for (size_t i = 0; i < n; i++) {
+		if (f[i].file) {
+			*bytes += sst_info(f[i].file)->file_bytes;
+			sst_unref(f[i].file);
+		}
+		history_free(&f[i].lost);
+		tree_unref(f[i].tree);
+	}
+	free(f);
+	return r;
+}
+
+int flush_one(struct lsm *db)
+{
+	struct generation g;
+	uint64_t bytes;
 	int r;
 
 	pthread_mutex_lock(&db->state);
@@ -181,22 +210,9 @@ int flush_one(struct lsm *db)
 	g = db->frozen[0];
 	pthread_mutex_unlock(&db->state);
 
-	r = flush_trees(db, &g, &f, &n);
-	if (r == 0)
-		r = flush_commit(db, f, n, g.wal_next);
-	else
-		for (size_t i = 0; i < n; i++)
-			if (f[i].file)
-				sst_obsolete(f[i].file);
-	for (size_t i = 0; i < n; i++) {
-		if (f[i].file) {
-			bytes += sst_info(f[i].file)->file_bytes;
-			sst_unref(f[i].file);
-		}
-		history_free(&f[i].lost);
-		tree_unref(f[i].tree);
-	}
-	free(f);
+	do
+		r = flush_generation(db, &g, &bytes);
+	while (r > 0);
 	if (r == 0) {
 		atomic_fetch_add(&db->stats.flushes, 1);
 		atomic_fetch_add(&db->stats.flush_bytes, bytes);

@@ -91,6 +91,19 @@ int tree_live(struct lsm *db, uint32_t id, struct tree **out,
 	return found;
 }
 
+bool tree_outgrows(struct lsm *db, const struct tree *t,
+		   const struct family_attrs *had)
+{
+	struct tree *live = NULL;
+	struct family_attrs now;
+	uint64_t table;
+	bool less = tree_live(db, t->id, &live, &now, &table) &&
+		    family_attrs_less(had, &now);
+
+	tree_unref(live);
+	return less;
+}
+
 int tree_next_levels(struct lsm *db, struct tree *t,
 		     const struct level_file *removed, size_t nremoved,
 		     const struct level_file *added, size_t nadded,

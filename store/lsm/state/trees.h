@@ -98,6 +98,12 @@ void tree_drop(struct tree *t);
 int tree_live(struct lsm *db, uint32_t id, struct tree **out,
 	      struct family_attrs *attrs, uint64_t *table);
 /*
+ * Is the tree's family to keep more than by the attributes that it had? A snapshot
+ * taken since may show what goes by these. Under catalog.
+ */
+bool tree_outgrows(struct lsm *db, const struct tree *t,
+		   const struct family_attrs *had);
+/*
  * The levels of @t after removing @removed and adding @added, with what was
  * @lost; NULL if the tree was dropped. Under catalog, so that no other thread
  * changes them.
