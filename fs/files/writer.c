@@ -10,6 +10,7 @@
 #include "fs/files/schema_file.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
+#include "store/os/clock.h"
 
 void writer_free(struct open_file *f)
 {
@@ -96,7 +97,9 @@ fail:
 
 /*
  * Removals and renames of the file hold the writer from now on, or are over: then the
- * name is nobody's or another file's. 0 or -ESTALE. A scratch file goes by its node.
+ * name is nobody's or another file's, and the kernel is to walk the path again. When it
+ * has, and that file is gone as well, it was opened before it went, as O_CREAT is to find
+ * no name absent. 0 or -ESTALE. A scratch file goes by its node.
  */
 static int join(struct writer *w)
 {
@@ -107,8 +110,17 @@ static int join(struct writer *w)
 	nodes_find(w->fs->nodes, p->parent, bytes_str(p->name), &named);
 	if (named == p->node || w->type == WRITER_SCRATCH)
 		return 0;
-	writer_unregister(w);
-	return -ESTALE;
+	if (gone_tell(&w->fs->gone, w->opener, p->ino, monotonic_ms()) ==
+	    -ESTALE) {
+		writer_unregister(w);
+		return -ESTALE;
+	}
+	pthread_mutex_lock(&w->lock);
+	w->state = WRITER_REMOVED;
+	w->tail = false;
+	w->loaded = true;
+	pthread_mutex_unlock(&w->lock);
+	return 0;
 }
 
 /* Gives a new writer a handle; the kernel's open file owns the writer then. */

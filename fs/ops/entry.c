@@ -92,12 +92,6 @@ void entry_saw(struct fs *fs, const struct place *file, uint64_t last)
 		gone_saw(&fs->gone, file->node, last);
 }
 
-int entry_gone(struct fs *fs, fuse_req_t req, const struct place *file)
-{
-	return gone_tell(&fs->gone, fuse_req_ctx(req)->pid, file->ino,
-			 monotonic_ms());
-}
-
 int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)
 {
 	struct stat st;
@@ -109,7 +103,8 @@ int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)
 		return 0;
 	r = fs_stat(fs, file, &st);
 	if (r == 0)
-		return entry_gone(fs, req, file);
+		return gone_tell(&fs->gone, fuse_req_ctx(req)->pid, file->ino,
+				 monotonic_ms());
 	return r < 0 ? r : 0;
 }
 

@@ -31,12 +31,10 @@ static inline bool name_is_scratch(const char *name)
  * that follows need not look again.
  */
 void entry_saw(struct fs *fs, const struct place *file, uint64_t last);
-/* What to answer of a file that went since its look-up: -ESTALE or -ENOENT (gone.h). */
-int entry_gone(struct fs *fs, fuse_req_t req, const struct place *file);
 /*
  * Is the file of a cell, which is to be changed, still there? The kernel may have
- * looked it up before another name removed it, and is not to make it anew. 0;
- * entry_gone(); an error of the store.
+ * looked it up before another name removed it, and is not to make it anew. 0; -ESTALE
+ * or -ENOENT (gone.h); an error of the store.
  */
 int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file);
 /*

@@ -10,6 +10,7 @@
 #include "fs/ops/entry.h"
 #include "fs/ops/ops.h"
 #include "fs/tree/control_file.h"
+#include "store/os/clock.h"
 
 static bool can_write(const struct fuse_file_info *fi)
 {
@@ -39,20 +40,20 @@ static int open_writer(struct fs *fs, fuse_req_t req, struct place *p,
 	if (r < 0)
 		return r;
 	r = writer_open(fs, req, p, fi);
-	if (r == -ESTALE)
-		return entry_gone(fs, req, p);
-	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
+	if (r != -ESTALE)
+		gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
 	return r;
 }
 
 static int open_reader(struct fs *fs, fuse_req_t req, struct place *p,
 		       struct fuse_file_info *fi)
 {
+	pid_t who = fuse_req_ctx(req)->pid;
 	int r = reader_open_place(fs, p, fi);
 
 	if (r == -ESTALE)
-		return entry_gone(fs, req, p);
-	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
+		return gone_tell(&fs->gone, who, p->ino, monotonic_ms());
+	gone_forget(&fs->gone, who);
 	return r;
 }
 

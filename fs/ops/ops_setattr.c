@@ -93,8 +93,6 @@ static int do_setattr(struct fs *fs, fuse_req_t req, const struct place *p,
 		if (r < 0)
 			return r;
 		r = truncate_file(fs, req, p, attr->st_size, fi);
-		if (r == -ESTALE && !fi)
-			r = entry_gone(fs, req, p);
 	}
 	if (r)
 		return r;
