@@ -537,6 +537,13 @@ static void settle(const struct changer *w, const struct mutation *m,
 }
 
 /* @noted: for the whole mount. */
+/* What was told of the table's cells before says that none expires. */
+static void note_ttl(const struct changer *w)
+{
+	if (fstable_has_cell_ttl(w->table) && w->node)
+		changed_below(w->fs, w->node);
+}
+
 static void after(const struct changer *w, const struct mutation *m,
 		  uint64_t turn, bool done, bool noted)
 {
@@ -553,18 +560,18 @@ static void after(const struct changer *w, const struct mutation *m,
 	/* A delete under way may add directories that the store has by now. */
 	if (acts & PUTS)
 		overlay_missed(w->fs->overlay, m->row);
-	/* What was told of the table's cells before says that none expires. */
-	if (acts & HAS_TTL && fstable_has_cell_ttl(w->table) && w->node)
-		changed_below(w->fs, w->node);
 	settle(w, m, turn, done, missed);
-	if (!done) {
-		why_restore(&kept);
-		return;
-	}
-	moved_changed(w->fs, w->table, m);
-	if (!noted)
+	if (done)
+		moved_changed(w->fs, w->table, m);
+	if (done && !noted)
 		note(&w->fs->changes, m);
-	tell(w, m, acts & PUTS);
+	/* Behind that: who looks up now and believes in no end is told as well. */
+	if (acts & HAS_TTL)
+		note_ttl(w);
+	if (done)
+		tell(w, m, acts & PUTS);
+	else
+		why_restore(&kept);
 }
 
 void changed_after(const struct changer *w, const struct mutation *m,
