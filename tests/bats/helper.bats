@@ -16,6 +16,7 @@ load helper
 		        mkdir "\$M/T"
 		        sleep 100 < "\$M/T" 3>&- &
 		        echo \$! >> "$T/sleeps"
+		        until [ /proc/\$!/fd/0 -ef "\$M/T" ]; do sleep 0.01; done
 		        false
 		}
 	EOF
