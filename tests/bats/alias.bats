@@ -55,8 +55,12 @@ absent() { [ ! -e "$M/T/R/f:q" ]; }
 	exec 7<&-
 	sed 's/^\tttl .*/\tttl 1s/' "$M/T/.schema" > "$T/second"
 	cat "$T/second" > "$M/T/.schema"
-	echo 2 > "$M/T/R/f:q"
-	stat "$M/T/R/f:q" > /dev/null
+	# It may end before it is looked at.
+	looked_at() {
+		echo 2 > "$M/T/.put/R/f:q"
+		stat "$M/T/R/f:q" > /dev/null
+	}
+	settled looked_at
 	settled absent
 }
 
