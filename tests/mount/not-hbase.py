@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A server that is not the master of a cluster, for bats/hbase_absent.bats.
 
-usage: not-hbase.py silent | http | ends | refuses
+usage: not-hbase.py silent | http | ends | refuses | deaf
        not-hbase.py tls | mutual | old REALM
 
 Prints its port. It then takes connections on loopback, and
@@ -9,12 +9,14 @@ Prints its port. It then takes connections on loopback, and
   http     answers as a server of web pages does
   ends     closes each connection when the first bytes have come
   refuses  answers as a server of HBase whose service this is not
+  deaf     takes none: it has two ports, at which nobody listens
   tls      shakes hands with the certificate of localhost that is in REALM, which
            hbase/lab/realm has made, then does as http
   mutual   wants a certificate of REALM's authority as well
   old      knows no TLS later than 1.1
 """
 import pathlib
+import signal
 import socket
 import ssl
 import sys
@@ -61,8 +63,18 @@ def serve(client, answer, tls):
         pass  # the other side does not want it
 
 
+def deaf():
+    with socket.socket() as one, socket.socket() as two:
+        for s in one, two:
+            s.bind(("127.0.0.1", 0))
+        print(one.getsockname()[1], two.getsockname()[1], flush=True)
+        signal.pause()
+
+
 def main():
     kind = sys.argv[1]
+    if kind == "deaf":
+        deaf()
     tls = context(kind, sys.argv[2]) if len(sys.argv) > 2 else None
     answer = ANSWERS.get("http" if tls else kind)
     with socket.create_server(("127.0.0.1", 0)) as s:
