@@ -1,9 +1,10 @@
 load helper
 
-# A table with family f whose cells live for $1.
+# table_with_ttl SECONDS: the table T, with family f whose cells live for so long.
 table_with_ttl() {
+	LIVES=$(($1 * 1000))
 	mkdir "$M/T"
-	printf 'families open\nfamily f\n\tttl %s\n' "$1" > "$M/T/.schema"
+	printf 'families open\nfamily f\n\tttl %ss\n' "$1" > "$M/T/.schema"
 }
 
 now_ms() {
@@ -18,11 +19,11 @@ after() {
 		$((left / 1000)) $((left % 1000)))"
 }
 
-# Puts T/R/f/Q with a timestamp of which 2.5 s are left of a ttl of 10 s.
-# $DUE is when it ends.
+# Puts T/R/f/Q with a timestamp of which 2.5 s are left of the ttl. $DUE is when it
+# ends.
 put_short() {
-	local ts=$(($(now_ms) - 7500))
-	DUE=$((ts + 10001))
+	local ts=$(($(now_ms) + 2500 - LIVES))
+	DUE=$((ts + LIVES + 1))
 	mkdir -p "$M/T/$1/f/$2"
 	echo "$2" > "$M/T/$1/f/$2/$ts"
 	LAST=$M/T/$1/f/$2/$ts
@@ -42,12 +43,12 @@ gone() {
 }
 
 @test "what expires is gone when due, whatever was looked at before" {
-	table_with_ttl 10s
+	table_with_ttl 60
 	put_short r q
 	file=$LAST
 	alive cat "$file" "$M/T/r/f/q/latest" "$M/T/r/f:q"
-	ls -lR "$M/T" > /dev/null
-	find "$M/T" > /dev/null
+	alive ls -lR "$M/T"
+	alive find "$M/T"
 	alive stat "$file" "$M/T/r" "$M/T/r/f" "$M/T/r/f/q"
 	after "$DUE"
 	gone "$file" "$M/T/r/f/q/latest" "$M/T/r/f:q" "$M/T/r/f/q" "$M/T/r/f" \
@@ -76,15 +77,15 @@ gone() {
 }
 
 @test "a row stays for its other cells, a column for its younger versions" {
-	table_with_ttl 10s
+	table_with_ttl 60
 	put_short r q
 	old=$LAST
-	mkdir -p "$M/T/r/f/q" "$M/T/r/g"
-	echo young > "$M/T/r/f/q/latest"
-	echo other > "$M/T/r/g:q"
-	echo young > "$M/T/r/f:p"
+	# By paths that are there when the first one has ended.
+	echo young > "$M/T/.put/r/f:q"
+	echo other > "$M/T/.put/r/g:q"
+	echo young > "$M/T/.put/r/f:p"
 	alive test "$(ls "$M/T/r/f/q" | wc -l)" -eq 2
-	ls -lR "$M/T" > /dev/null
+	alive ls -lR "$M/T"
 	after "$DUE"
 	gone "$old" "$M/T/r/f/q/@-1"
 	[ "$(ls "$M/T/r/f/q" | wc -l)" -eq 1 ]
@@ -96,12 +97,12 @@ gone() {
 }
 
 @test "the newest goes too, and a counter begins again" {
-	table_with_ttl 10s
+	table_with_ttl 60
 	put_short r q
-	mkdir "$M/T/r/f/n"
-	ts=$(($(now_ms) - 7500))
+	ts=$(($(now_ms) + 2500 - LIVES))
+	DUE=$((ts + LIVES + 1))
+	mkdir -p "$M/T/r/f/n"
 	printf '\0\0\0\0\0\0\0\5' > "$M/T/r/f/n/$ts"
-	DUE=$((ts + 10001))
 	alive test "$(cat "$M/T/r/f/n/counter")" = 5
 	after "$DUE"
 	gone "$M/T/r/f/q" "$M/T/r/f/n"
@@ -126,11 +127,11 @@ gone() {
 }
 
 @test "two thousand files that were all stat'ed expire together" {
-	table_with_ttl 59s
+	table_with_ttl 59
 	ts=$(($(now_ms) - 10000))
 	DUE=$((ts + 59001))
 	seq -f "r%04g	f:q	$ts	x" 1 2000 > "$M/T/.cells"
-	ls -lR "$M/T" > "$T/listed"
+	alive ls -lR "$M/T"
 	alive test "$(ls "$M/T" | wc -l)" -eq 2000
 	# Sooner than to wait for them.
 	sed -i 's/ttl 59s/ttl 12s/' "$M/T/.schema"
@@ -170,9 +171,9 @@ gone() {
 }
 
 @test "expired cells are gone from views and streams" {
-	table_with_ttl 10s
+	table_with_ttl 60
 	put_short r q
-	ls -lR "$M/T/.prefix/r" "$M/T/.first/1" "$M/T/.at/now" > /dev/null
+	alive ls -lR "$M/T/.prefix/r" "$M/T/.first/1" "$M/T/.at/now"
 	after "$DUE"
 	[ -z "$(ls "$M/T/.prefix/r")" ]
 	[ -z "$(ls "$M/T/.first/1")" ]
@@ -184,7 +185,7 @@ gone() {
 
 @test "a restart does not bring back what has expired" {
 	not_over_hbase "its compaction may leave an expired cell to .raw"
-	table_with_ttl 10s
+	table_with_ttl 60
 	put_short r q
 	remount_store
 	after "$DUE"
