@@ -435,18 +435,23 @@ ticks() {
 	a_column
 	mkdir "$M/T/R/f/u"
 	python3 - "$M/T/R" 3>&- <<-'EOF'
-	import os, sys, time
-	end = time.monotonic() + 1.5
+	import mmap, os, sys, time
+	begun = time.monotonic()
+	proved = mmap.mmap(-1, 6) # of each reader, by whom all go on
+	def goes_on():
+	    now = time.monotonic() - begun
+	    return now < 1.5 or now < 60 and not all(proved[:])
 	def write(path):
-	    while time.monotonic() < end:
+	    while goes_on():
 	        fd = os.open(path, os.O_CREAT | os.O_WRONLY)
 	        os.write(fd, b'val')
 	        os.write(fd, b'ue')
 	        os.close(fd)
 	        os.unlink(path)
-	def read(path):
+	def read(path, n):
 	    seen = {'absent': 0, 'empty': 0, 'whole': 0, 'part': 0}
-	    while time.monotonic() < end:
+	    while goes_on():
+	        proved[n] = bool(seen['whole'] and seen['absent'])
 	        try:
 	            with open(path, 'rb') as f:
 	                got = f.read()
@@ -457,10 +462,12 @@ ticks() {
 	    print(path, seen)
 	    assert not seen['empty'] and not seen['part'], seen
 	    assert seen['whole'] and seen['absent'], 'proves nothing'
-	for name in ['f:p', 'f/q/latest', 'f/u/5']:
-	    for do in write, read, read:
+	for n, name in enumerate(['f:p', 'f/q/latest', 'f/u/5']):
+	    path = os.path.join(sys.argv[1], name)
+	    for do in (lambda: write(path), lambda: read(path, 2 * n),
+	               lambda: read(path, 2 * n + 1)):
 	        if os.fork() == 0:
-	            do(os.path.join(sys.argv[1], name))
+	            do()
 	            sys.exit()
 	assert [os.wait()[1] for _ in range(9)] == [0] * 9
 	EOF
@@ -469,8 +476,9 @@ ticks() {
 @test "a value that is replaced is read whole, the old one or the new one" {
 	a_row
 	python3 - "$M/T/R" 3>&- <<-'EOF'
-	import os, sys, time
+	import mmap, os, sys, time
 	path = os.path.join(sys.argv[1], 'f:q')
+	over = mmap.mmap(-1, 1)
 	size = 400000
 	def put(byte):
 	    fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
@@ -478,15 +486,15 @@ ticks() {
 	        os.write(fd, byte * (size // 4))
 	    os.close(fd)
 	put(b'a')
-	end = time.monotonic() + 1.5
+	begun = time.monotonic()
 	if os.fork() == 0:
 	    made = 0
-	    while time.monotonic() < end:
+	    while not over[0] and time.monotonic() < begun + 100:
 	        made += 1
 	        put(bytes([97 + made % 26]))
 	    os._exit(0)
 	seen = set()
-	while time.monotonic() < end:
+	while (now := time.monotonic() - begun) < 1.5 or now < 60 and len(seen) < 4:
 	    with open(path, 'rb', buffering=0) as f:
 	        first = f.read(1)
 	        got = first
@@ -496,6 +504,7 @@ ticks() {
 	            got += more
 	    assert got == first * size, "a part of another value"
 	    seen.add(first)
+	over[0] = 1
 	os.wait()
 	assert len(seen) > 3, 'proves nothing'
 	EOF
