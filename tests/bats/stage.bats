@@ -221,7 +221,9 @@ kill_among_moves() {
 @test "a staged row is whole or absent after kill -9 among the moves" {
 	local round i q row cut=0
 	mkdir "$M/T"
-	for round in 1 3 7; do
+	# A kill behind the last move shows nothing, so there are more rounds then.
+	for round in 1 3 7 1 3 7 1 3 7; do
+		[ "$round" -ne 1 ] || [ "$cut" -eq 0 ] || break
 		for i in $(seq 0 59); do
 			mkdir "$M/T/.stage/r$i"
 			for q in a b c d e; do
@@ -243,7 +245,6 @@ kill_among_moves() {
 		done
 		rm -r "$M"/T/r*
 	done
-	# A kill behind the last move shows nothing.
 	[ "$cut" -gt 0 ]
 }
 
