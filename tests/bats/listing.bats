@@ -24,6 +24,11 @@ listed() {
 		"$M/.cellfs/metrics"
 }
 
+# told: the kernel has been told of all that has changed.
+told() {
+	grep -qx 'cellfs_notifications_queued 0' "$M/.cellfs/metrics"
+}
+
 # names: of the row, its families and columns, as they are kept or, with .put,
 # as they are asked for.
 names() {
@@ -39,6 +44,7 @@ names() {
 	a_column
 	for ts in 5 7 6; do echo $ts >"$C/$ts"; done
 	# The first time after a change they are asked for.
+	settled told
 	names > "$T/first"
 	names > "$T/first"
 	[ "$(grep -c '' "$T/first")" -eq 5 ]
@@ -74,6 +80,7 @@ asked() {
 	a_column
 	mkdir -p "$R"/{f/q,f/p,g/q}
 	for ts in 5 6; do echo $ts | tee "$R"/{f/q,f/p,g/q}/$ts > "$T/out"; done
+	settled told
 	names > "$T/first"
 	names > "$T/first"
 	[ "$(asked "$R" "$R"/{f,g,f/q,f/p,g/q})" -eq 0 ]
