@@ -12,13 +12,23 @@ setup() {
 	not_over_hbase "it is the daemon's, whatever it mounts"
 }
 
-free_port() {
-	python3 -c 'import socket
-print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])'
+# mount_with_port: with metrics at $PORT, which was free; another one may have taken it
+# meanwhile.
+mount_with_port() {
+	local turn
+
+	for turn in {1..10}; do
+		PORT=$(python3 -c 'import socket
+print(socket.create_server(("127.0.0.1", 0)).getsockname()[1])')
+		mount_store -o metrics="$PORT" && return
+		grep -q "Address already in use" "$LOG" || return
+		wait "$DAEMON" || true
+	done
+	return 1
 }
 
 get() {
-	curl -sS --max-time 20 "$@"
+	curl -sS --max-time 60 "$@"
 }
 
 # status URL...: the number of the reply.
@@ -35,16 +45,13 @@ status() {
 }
 
 @test "GET /metrics gives what .cellfs/metrics has" {
-	local port
-
-	port=$(free_port)
-	mount_store -o metrics="$port"
+	mount_with_port
 	mkdir "$M/T"
-	get -D "$T/head" "http://127.0.0.1:$port/metrics" >"$T/got"
+	get -D "$T/head" "http://127.0.0.1:$PORT/metrics" >"$T/got"
 	grep -qi '^content-type: text/plain; version=0.0.4' "$T/head"
 	grep '^# TYPE' "$M/.cellfs/metrics" | diff - <(grep '^# TYPE' "$T/got")
 	grep -q '^cellfs_table_rows{table="T"} 0$' "$T/got"
-	grep -qx "metrics $port" "$M/.cellfs/options"
+	grep -qx "metrics $PORT" "$M/.cellfs/options"
 }
 
 # What `promtool check metrics` finds fault with, and what else a scrape refuses.
@@ -136,14 +143,11 @@ status() {
 }
 
 @test "a port alone is on this machine only, and another address is written" {
-	local port
-
-	port=$(free_port)
-	mount_store -o metrics="$port"
-	[ "$(ss -Hltn "sport = :$port" | awk '{print $4}')" = "127.0.0.1:$port" ]
-	remount_store -o metrics="0.0.0.0:$port"
-	[ "$(ss -Hltn "sport = :$port" | awk '{print $4}')" = "0.0.0.0:$port" ]
-	[ "$(status "http://127.0.0.1:$port/metrics")" = 200 ]
+	mount_with_port
+	[ "$(ss -Hltn "sport = :$PORT" | awk '{print $4}')" = "127.0.0.1:$PORT" ]
+	remount_store -o metrics="0.0.0.0:$PORT"
+	[ "$(ss -Hltn "sport = :$PORT" | awk '{print $4}')" = "0.0.0.0:$PORT" ]
+	[ "$(status "http://127.0.0.1:$PORT/metrics")" = 200 ]
 }
 
 @test "a socket in the filesystem is for owner and group, and is used again" {
