@@ -246,10 +246,17 @@ put_and_flush() {
 	remount_store -o background_io=200k
 	grep -qx 'background_io 204800' "$M/.cellfs/options"
 	a_row
-	head -c 150000 /dev/urandom >"$M/T/R/f:q"
-	echo T >"$M/.cellfs/compact"
-	awk '$1 == "cellfs_store_compaction_paced_seconds_total" {
-		exit !($2 > 0) }' "$M/.cellfs/metrics"
+	# What is slow by itself needs no limit.
+	paced() {
+		head -c 150000 /dev/urandom >"$M/T/R/f:q"
+		echo T >"$M/.cellfs/compact"
+		awk '$1 == "cellfs_store_compaction_paced_seconds_total" {
+			exit !($2 > 0) }' "$M/.cellfs/metrics"
+	}
+	for _ in {1..20}; do
+		! paced || return 0
+	done
+	return 1
 }
 
 @test "what a flush writes counts for the compaction behind it" {
