@@ -166,7 +166,7 @@ SOME = ("rm F:Q", "rm F/Q/latest", "rm -r R", "cellctl deleteall")
 
 def settled(look, row):
     """Other names than the one that was written are told of by notices."""
-    until = time.monotonic() + 2
+    until = time.monotonic() + 30
     while True:
         what = look(row)
         if not what or time.monotonic() > until:
