@@ -39,11 +39,12 @@ setup() {
 	mount_cluster
 }
 
-# soon COMMAND...: within the second for which the kernel may believe the past.
+# soon COMMAND...: within the second for which the kernel may believe the past, or
+# some more of a busy machine.
 soon() {
 	local i
 
-	for ((i = 0; i < 30; i++)); do
+	for ((i = 0; i < 100; i++)); do
 		"$@" && return
 		sleep 0.1
 	done

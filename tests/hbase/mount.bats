@@ -279,7 +279,7 @@ twelve_rows() {
 	"$CELLCTL" put "$STORE" "$N" r f:b three 3
 	"$CELLCTL" put "$STORE" "$N" s g:q four 4
 	scan() {
-		timeout 20 "$CELLCTL" scan "$STORE" "$N" "$@" | cut -f 4 |
+		timeout 50 "$CELLCTL" scan "$STORE" "$N" "$@" | cut -f 4 |
 			tr '\n' ' '
 	}
 	[ "$(scan --columns f:q)" = "two " ]
@@ -621,7 +621,7 @@ scanners() {
 	mkdir "$M/$N" "$M/$N/r"
 	echo x >"$M/$N/r/f:q"
 	other disable "$N"
-	run timeout 20 cat "$M/$N/r/f:q"
+	run timeout 50 cat "$M/$N/r/f:q"
 	[ "$status" -eq 1 ]
 	[[ $output == *"busy"* ]]
 	"$CELLCTL" is_disabled "$STORE" "$N"

@@ -129,8 +129,8 @@ class Moves:
         self.put_rows.append(row)
 
     def add(self):
-        done = subprocess.run([self.cellctl, "incr", self.store, "sums", "r1999", "f:n"], capture_output=True,
-                              text=True, timeout=300)
+        done = subprocess.run([self.cellctl, "incr", f"{self.store}/?timeout=300", "sums", "r1999", "f:n"],
+                              capture_output=True, text=True, timeout=400)
         if done.returncode:
             raise AssertionError(done.stderr.strip())
         self.count_sum()

@@ -177,9 +177,9 @@ has_expired() {
 	export KRB5CCNAME=$T/silent
 	settled kinit -k -t "$REALM/tester.keytab" tester
 	kill -STOP "$KDC"
-	refused "$KRB&timeout=2" "no ticket of Kerberos in time" KDC
+	refused "$KRB&timeout=8" "no ticket of Kerberos in time" KDC
 	STORE="$SECURE/?$KRB"
-	run ! mount_store -o timeout=2
+	run ! mount_store -o timeout=8
 	DAEMON=
 	[[ $(cat "$LOG") == *"no ticket of Kerberos in time"* ]]
 }
@@ -238,8 +238,8 @@ insists() {
 
 @test "a server that insists on TLS is not spoken to otherwise, nor is a stranger" {
 	insists
-	refused "timeout=1" "if it wants TLS, set tls=on"
-	refused "$KRB&timeout=4" "if it wants TLS, set tls=on"
+	refused "timeout=10" "if it wants TLS, set tls=on"
+	refused "$KRB&timeout=10" "if it wants TLS, set tls=on"
 	refused "tls=on" "nobody whom this side trusts" ca=
 	# An authority of the same name.
 	refused "tls=on&ca=$REALM/ca.pem" "nobody whom this side trusts" ca=
