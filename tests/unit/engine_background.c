@@ -62,6 +62,27 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 	return 0;
 }
 
+/* What flushes_total is as soon as nothing waits for a flush any more. */
+static uint64_t flushes_seen;
+
+void __real_superversions_sweep(struct lsm *db);
+void __wrap_superversions_sweep(struct lsm *db);
+void __wrap_superversions_sweep(struct lsm *db)
+{
+	flushes_seen = atomic_load(&db->stats.flushes);
+	__real_superversions_sweep(db);
+}
+
+static void who_waited_for_a_flush_finds_it_counted(void **state)
+{
+	struct temp_store *s = store_of(state);
+
+	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+	flushes_seen = 0;
+	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(flushes_seen, 1);
+}
+
 static void what_nobody_syncs_waits_for_no_more_than_a_second(void **state)
 {
 	struct temp_store *s = store_of(state);
@@ -931,6 +952,7 @@ int main(void)
 		USUAL(new_files_come_with_their_blocks_to_who_reads),
 		USUAL(a_block_of_a_mebibyte_waits_for_who_reads_it),
 		USUAL(flush_and_compaction_give_way_to_callers),
+		SMALL(who_waited_for_a_flush_finds_it_counted),
 		SMALL(what_is_written_in_order_is_not_merged),
 		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),
 		SMALL(a_new_table_loses_versions_when_asked_to_compact),

@@ -148,6 +148,8 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 		memtable_unref(db->frozen[0].mem);
 		memmove(db->frozen, db->frozen + 1,
 			--db->nfrozen * sizeof(db->frozen[0]));
+		/* Who waits for the flush may go on, and asks how many. */
+		atomic_fetch_add(&db->stats.flushes, 1);
 		superversions_changed(db);
 		pthread_mutex_unlock(&db->state);
 		superversions_sweep(db);
@@ -214,7 +216,6 @@ int flush_one(struct lsm *db)
 		r = flush_generation(db, &g, &bytes);
 	while (r > 0);
 	if (r == 0) {
-		atomic_fetch_add(&db->stats.flushes, 1);
 		atomic_fetch_add(&db->stats.flush_bytes, bytes);
 		pace_take(&db->pace, bytes, os_monotonic_ns(db->os));
 		/*
