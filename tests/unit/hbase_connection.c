@@ -68,7 +68,7 @@ static struct connection *begin_with(struct server *s, script_fn script,
 	s->fd = server_listen(&o.port);
 	assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
 	assert_int_equal(
-		connection_open(&o, os_monotonic_ns(o.os) + 10 * SECOND, &c),
+		connection_open(&o, os_monotonic_ns(o.os) + 60 * SECOND, &c),
 		0);
 	return c;
 }
@@ -96,6 +96,23 @@ static int start(struct connection *c, struct rpc *rpc, uint64_t timeout_ns)
 	};
 
 	return rpc_start(c, rpc, &q);
+}
+
+/* A call that nobody answers: it ends soon, if it begins before it has to. */
+static void assert_times_out(struct connection *c)
+{
+	struct rpc rpc;
+	uint64_t timeout = SECOND / 20;
+	int r;
+
+	while ((r = start(c, &rpc, timeout)) == -ETIMEDOUT &&
+	       timeout < 60 * SECOND) {
+		rpc_end(&rpc);
+		timeout *= 2;
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(rpc_wait(&rpc), -ETIMEDOUT);
+	rpc_end(&rpc);
 }
 
 /* The call's answer is its own. */
@@ -127,7 +144,7 @@ static void calls_are_answered(void **state)
 	for (int i = 0; i < 3; i++) {
 		struct rpc rpc;
 
-		assert_int_equal(start(c, &rpc, 10 * SECOND), 0);
+		assert_int_equal(start(c, &rpc, 60 * SECOND), 0);
 		assert_answered(&rpc);
 		rpc_end(&rpc);
 	}
@@ -153,7 +170,7 @@ static void answers_come_in_any_order(void **state)
 	struct rpc rpc[4];
 
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(start(c, &rpc[i], 10 * SECOND), 0);
+		assert_int_equal(start(c, &rpc[i], 60 * SECOND), 0);
 	for (int i = 0; i < 4; i++) {
 		assert_answered(&rpc[i]);
 		rpc_end(&rpc[i]);
@@ -177,11 +194,9 @@ static void a_late_answer_is_dropped(void **state)
 	struct connection *c = begin(&s, answer_late);
 	struct rpc rpc;
 
-	assert_int_equal(start(c, &rpc, SECOND / 20), 0);
-	assert_int_equal(rpc_wait(&rpc), -ETIMEDOUT);
+	assert_times_out(c);
 	assert_non_null(strstr(store_why(), "GetClusterId"));
-	rpc_end(&rpc);
-	assert_int_equal(start(c, &rpc, 10 * SECOND), 0);
+	assert_int_equal(start(c, &rpc, 60 * SECOND), 0);
 	assert_answered(&rpc);
 	rpc_end(&rpc);
 	end(&s, c);
@@ -198,11 +213,8 @@ static void closing_keeps_the_reason(void **state)
 {
 	struct server s;
 	struct connection *c = begin(&s, hang_up);
-	struct rpc rpc;
 
-	assert_int_equal(start(c, &rpc, SECOND / 20), 0);
-	assert_int_equal(rpc_wait(&rpc), -ETIMEDOUT);
-	rpc_end(&rpc);
+	assert_times_out(c);
 	end(&s, c);
 	assert_non_null(strstr(store_why(), "did not answer in time"));
 }
@@ -233,7 +245,7 @@ static void an_exception_is_told(void **state)
 	struct connection *c = begin(&s, refuse_each);
 	struct rpc rpc;
 
-	assert_int_equal(start(c, &rpc, 10 * SECOND), 0);
+	assert_int_equal(start(c, &rpc, 60 * SECOND), 0);
 	assert_int_equal(rpc_wait(&rpc), -EREMOTEIO);
 	assert_true(rpc.answer.exception.here);
 	assert_non_null(strstr(store_why(), "RegionMovedException"));
@@ -251,7 +263,7 @@ static void assert_fails(script_fn script, uint32_t frame_max, int err)
 	struct why_kept reason;
 
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(start(c, &rpc[i], 10 * SECOND), 0);
+		assert_int_equal(start(c, &rpc[i], 60 * SECOND), 0);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(rpc_wait(&rpc[i]), err);
 		why_keep(&reason);
@@ -260,7 +272,7 @@ static void assert_fails(script_fn script, uint32_t frame_max, int err)
 	assert_non_null(strstr(reason.text, ": GetClusterId: "));
 	assert_false(connection_is_up(c));
 	why_clear();
-	assert_int_equal(start(c, &later, 10 * SECOND), err);
+	assert_int_equal(start(c, &later, 60 * SECOND), err);
 	assert_string_equal(store_why(), reason.text);
 	rpc_end(&later);
 	end(&s, c);
@@ -359,7 +371,7 @@ static void *call_often(void *arg)
 	for (int i = 0; i < CALLS; i++) {
 		struct rpc rpc;
 
-		assert_int_equal(start(arg, &rpc, 30 * SECOND), 0);
+		assert_int_equal(start(arg, &rpc, 60 * SECOND), 0);
 		assert_answered(&rpc);
 		rpc_end(&rpc);
 	}
@@ -421,13 +433,14 @@ static void nobody_listens(void **state)
 		.user = "u",
 	};
 	struct connection *c;
-	uint64_t until = os_monotonic_ns(o.os) + 10 * SECOND;
+	uint64_t until = os_monotonic_ns(o.os) + 60 * SECOND;
 
 	assert_int_equal(connection_open(&o, until, &c), -ECONNREFUSED);
 	assert_non_null(strstr(store_why(), "127.0.0.1:1"));
-	o.host = "no.such.host.invalid";
+	/* No name server is asked for it, which might be slow. */
+	o.host = "no..such.host";
 	assert_int_equal(connection_open(&o, until, &c), -EHOSTUNREACH);
-	assert_non_null(strstr(store_why(), "no.such.host.invalid"));
+	assert_non_null(strstr(store_why(), "no..such.host"));
 }
 
 int main(void)

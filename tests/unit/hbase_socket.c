@@ -26,7 +26,7 @@ static struct {
 } resolver;
 
 /* It waits for so long at most, so that who waits for it fails, and does not hang. */
-#define PATIENCE (20 * SECOND)
+#define PATIENCE (60 * SECOND)
 
 /* REQUIRES: resolver.lock. */
 static void wait_while(bool (*still)(void))
