@@ -172,7 +172,9 @@ static void *counter(void *arg)
 {
 	char value[64];
 
-	for (uint64_t i = 1; i <= SEEN_ROUNDS; i++) {
+	/* Those who watch may not have begun yet. */
+	for (uint64_t i = 1;
+	     i <= SEEN_ROUNDS || !(atomic_load(&looked) || failures); i++) {
 		snprintf(value, sizeof(value), "%020llu",
 			 (unsigned long long)i);
 		if (temp_put(&ts, "r", "f", "q", TS_AUTO, value) != 1) {
