@@ -226,7 +226,7 @@ def run(attack, n, before):
     subprocess.run([sys.executable, "-c", OTHER, mount], check=True,
                    close_fds=True)
     a.close()
-    for _ in range(1000):
+    for _ in range(6000):
         if held() < MIB and status("RssAnon") - before < SLACK:
             break
         time.sleep(0.01)

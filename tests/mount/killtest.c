@@ -47,7 +47,7 @@
 
 #define WAIT_MS 60000
 /* The death of a daemon takes no longer, nor the answer to who waited for it. */
-#define STUCK_MS 10000
+#define STUCK_MS 60000
 /* Before some cuts so much is done that nobody syncs, or that long. */
 #define QUIET_OPS 40
 #define QUIET_MS 100
