@@ -118,11 +118,12 @@ struct writers {
 	uint64_t node;
 	struct writer *first; /* those that wait */
 	bool pending;	      /* there is a created file that only they know */
+	struct writers *next; /* write_state.held */
 };
 
 /*
- * Has the file's writers wait until writers_end() says what has become of it. Who
- * holds two files begins with the lesser node. @node 0 has none.
+ * Has the file's writers, and who opens it, wait until writers_end() says what has
+ * become of it. Who holds two files begins with the lesser node. @node 0 has none.
  */
 void writers_hold(struct fs *fs, uint64_t node, struct writers *held);
 /* Publishes what they owe: 0, or the first error, and then they owe it still. */

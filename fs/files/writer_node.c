@@ -6,11 +6,27 @@
 #include "fs/files/writer_inside.h"
 #include "store/os/clock.h"
 
+/* Waits until nobody removes or renames the file. REQUIRES: ws->lock. */
+static void await_unheld(struct write_state *ws, uint64_t node)
+{
+	struct writers *h = ws->held;
+
+	while (h) {
+		if (h->node != node) {
+			h = h->next;
+			continue;
+		}
+		pthread_cond_wait(&ws->settled_cond, &ws->lock);
+		h = ws->held;
+	}
+}
+
 void writer_register(struct writer *w)
 {
 	struct write_state *ws = w->fs->writes;
 
 	pthread_mutex_lock(&ws->lock);
+	await_unheld(ws, w->place.node);
 	sorted_insert(&ws->writers, &w->by_node);
 	ws->open = ws->writers.count;
 	pthread_mutex_unlock(&ws->lock);
@@ -258,11 +274,18 @@ void writer_settled(struct fs *fs)
 
 void writers_hold(struct fs *fs, uint64_t node, struct writers *held)
 {
-	struct writer *w = node ? writer_next(fs, node, NULL) : NULL;
-	struct writer **end = &held->first;
+	struct write_state *ws = fs->writes;
+	struct writer *w = NULL, **end = &held->first;
 
 	*held = (struct writers){.fs = fs, .node = node};
-	for (; w; w = writer_next(fs, node, w)) {
+	if (!node)
+		return;
+	pthread_mutex_lock(&ws->lock);
+	await_unheld(ws, node);
+	held->next = ws->held;
+	ws->held = held;
+	pthread_mutex_unlock(&ws->lock);
+	while ((w = writer_next(fs, node, w))) {
 		pthread_mutex_lock(&w->lock);
 		held->pending |= w->pending_size >= 0;
 		/*
@@ -314,25 +337,23 @@ static void become(struct writer *w, enum writer_state became)
 
 void writers_end(struct writers *held, enum writer_state became)
 {
+	struct write_state *ws = held->fs->writes;
+	struct writers **at = &ws->held;
 	struct writer *w, *next;
 
+	if (!held->node)
+		return;
+	for (w = held->first; w; w = w->next_held)
+		become(w, became);
+	pthread_mutex_lock(&ws->lock);
+	while (*at != held)
+		at = &(*at)->next;
+	*at = held->next;
+	pthread_mutex_unlock(&ws->lock);
+	writer_settled(held->fs);
 	for (w = held->first; w; w = next) {
 		next = w->next_held;
-		become(w, became);
 		writer_unlock(w);
 		writer_unref(w);
 	}
-	/* Those that have been opened meanwhile. */
-	w = became != WRITER_NAMED && held->node
-		    ? writer_next(held->fs, held->node, NULL)
-		    : NULL;
-	for (; w; w = next) {
-		pthread_mutex_lock(&w->lock);
-		become(w, became);
-		pthread_mutex_unlock(&w->lock);
-		next = writer_next(held->fs, held->node, w);
-		writer_unref(w);
-	}
-	if (held->pending && became == WRITER_REMOVED)
-		writer_settled(held->fs);
 }

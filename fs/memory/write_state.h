@@ -14,14 +14,17 @@
 #include "fs/memory/scratch.h"
 #include "fs/text/sorted.h"
 
+struct writers;
+
 struct write_state {
 	struct scratch *scratch;
 	pthread_mutex_t lock;
 	struct sorted writers; /* lock: by node, then address */
 	_Atomic size_t open;   /* writers.count, read without the lock */
+	struct writers *held;  /* lock: files about to go or be renamed */
 	uint64_t settled;      /* lock: files published or abandoned so far */
-	pthread_cond_t settled_cond;
-	unsigned waiting; /* lock: threads that wait for that */
+	pthread_cond_t settled_cond; /* or held no longer */
+	unsigned waiting;	     /* lock: threads that wait for that */
 };
 
 int write_state_new(uint64_t scratch_max, struct budget *budget,

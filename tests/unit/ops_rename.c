@@ -4,6 +4,9 @@
  */
 #include "tests/unit/kernel.h"
 
+#include <pthread.h>
+#include <semaphore.h>
+
 #include "fs/change/moved.h"
 
 /* So many more nodes can be pinned: then each is of a directory that has gone. */
@@ -65,12 +68,66 @@ static bool fails;
 static int (*meanwhile)(struct world *w);
 static struct world *asker;
 static int answered;
+/* Behind one another thread opens, writes and closes the file, or waits. */
+static bool beside;
+static sem_t stands, goes_on;
+static pthread_t opener;
+static _Thread_local bool opens;
+
+/* The file that another has open. */
+static uint64_t file, handle;
+
+static void *open_and_close(void *arg)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	struct fuse_open_out out;
+
+	opens = true;
+	answered = ask(asker, FUSE_OPEN, file, ARGS(in), bytes_of(NULL, 0));
+	if (answered == 0) {
+		memcpy(&out, answer.data, sizeof(out));
+		write_byte(asker, file, out.fh);
+		flush_file(asker, file, out.fh);
+		closed_file(asker, file, out.fh);
+	}
+	if (opens)
+		sem_post(&stands);
+	return NULL;
+}
+
+/* Until nobody else asks. */
+int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m);
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m);
+int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m)
+{
+	static struct answer own;
+
+	if (!opens)
+		return __real_pthread_cond_wait(cond, m);
+	own = answer;
+	opens = false;
+	pthread_mutex_unlock(m);
+	sem_post(&stands);
+	sem_wait(&goes_on);
+	pthread_mutex_lock(m);
+	answer = own;
+	return 0;
+}
+
+static void open_beside(void)
+{
+	beside = false;
+	assert_int_equal(pthread_create(&opener, NULL, open_and_close, NULL),
+			 0);
+	sem_wait(&stands);
+}
 
 int __real_table_mutate(struct table *t, struct mutation *m, unsigned flags);
 int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags);
 int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags)
 {
 	static struct answer outer;
+	int r;
 
 	if (meanwhile) {
 		outer = answer;
@@ -78,7 +135,13 @@ int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags)
 		answer = outer;
 		meanwhile = NULL;
 	}
-	return fails ? -EIO : __real_table_mutate(t, m, flags);
+	r = fails ? -EIO : __real_table_mutate(t, m, flags);
+	if (beside) {
+		outer = answer;
+		open_beside();
+		answer = outer;
+	}
+	return r;
 }
 
 static int unlink_in(struct world *w, uint64_t dir, const char *name)
@@ -86,18 +149,17 @@ static int unlink_in(struct world *w, uint64_t dir, const char *name)
 	return ask(w, FUSE_UNLINK, dir, bytes_of(NULL, 0), name_of(name));
 }
 
-/* The file that another has open. */
-static uint64_t file, handle;
-
 static int is_written(struct world *w)
 {
 	return write_byte(w, file, handle);
 }
 
-static int is_opened(struct world *w)
+/* What the other thread got when it opened the file. */
+static int opened_beside(void)
 {
-	handle = opened_file(w, file, O_WRONLY);
-	return is_written(w);
+	sem_post(&goes_on);
+	pthread_join(opener, NULL);
+	return answered;
 }
 
 static void a_draft_stays_while_its_file_does(void **state)
@@ -147,21 +209,30 @@ static void what_is_replaced_or_removed_comes_back_by_no_close(void **state)
 	assert_int_equal(flush_file(&w, file, handle), 0);
 	closed_file(&w, file, handle);
 	assert_int_equal(size_of(&w, row, "f:q"), 0);
-	/* Nor of one that is opened as it goes. */
+	/* Nor of one that is opened as it goes, */
+	sem_init(&stands, 0, 0);
+	sem_init(&goes_on, 0, 0);
 	file = looked_up(&w, row, "f:q");
-	meanwhile = is_opened;
+	beside = true;
 	assert_int_equal(unlink_in(&w, row, "f:q"), 0);
-	closed_file(&w, file, handle);
+	assert_int_equal(opened_beside(), -ESTALE);
 	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
-	/* What is written as the file gets another name is not lost untold. */
+	/* or gets another name, */
 	assert_int_equal(make_file(&w, row, "f:q"), 0);
 	file = looked_up(&w, row, "f:q");
-	meanwhile = is_opened;
+	w.pid++;
+	beside = true;
 	assert_int_equal(rename_in(&w, row, "f:q", "f:r"), 0);
-	assert_int_equal(answered, 0);
-	assert_int_equal(flush_file(&w, file, handle), -ESTALE);
-	closed_file(&w, file, handle);
+	assert_int_equal(opened_beside(), -ESTALE);
 	assert_int_equal(look(&w, row, "f:q"), -ENOENT);
+	assert_int_equal(size_of(&w, row, "f:r"), 0);
+	/* but of one that stays. */
+	file = looked_up(&w, row, "f:r");
+	beside = fails = true;
+	assert_int_equal(unlink_in(&w, row, "f:r"), -EIO);
+	fails = false;
+	assert_int_equal(opened_beside(), 0);
+	assert_int_equal(size_of(&w, row, "f:r"), 1);
 	world_end(&w);
 }
 
