@@ -264,11 +264,17 @@ static int fetch_overlay(struct listing *ls)
 static int pass(struct listing *ls, struct bytes key, int64_t ts, bool overlay)
 {
 	struct mark *m = mark_of(ls);
+	const char *name = ls->entry.name;
 
+	/* A scratch file may lie between keys that it would share a piece with. */
+	if (overlay && ls->overlay_entry.rank == RANK_OTHER) {
+		name_part(key, 0, &ls->part);
+		name = ls->part.text;
+	}
 	m->pieces = 0;
 	for (int i = 0; i < PIECE_LENGTHS; i++)
-		if (*ls->pieces[i] && !strncmp(ls->entry.name, ls->pieces[i],
-					       strlen(ls->pieces[i])))
+		if (*ls->pieces[i] &&
+		    !strncmp(name, ls->pieces[i], strlen(ls->pieces[i])))
 			m->pieces |= 1 << i;
 	if (buf_set(&m->position.key, key) < 0)
 		return why(-ENOMEM, "out of memory for a directory");

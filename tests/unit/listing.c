@@ -425,7 +425,7 @@ static void a_piece_is_listed_once_from_anywhere(void **state)
 {
 	static const char *const tails[] = {
 		"\xF0\x90\x80\x80, long", "\xF0\x91", "\xF0\x92\x80\x80, long"};
-	char start[248], row[300], want[900];
+	char start[248], row[300], want[1400];
 	struct world w;
 
 	begin(&w);
@@ -440,6 +440,18 @@ static void a_piece_is_listed_once_from_anywhere(void **state)
 	/* Also when it is in memory as well. */
 	snprintf(row, sizeof(row), "%s%%+", start);
 	make_in_memory(&w, "t", row);
+	assert_lists_from_anywhere(&w, "t", want);
+	/* The names of scratch files lie between two keys of a piece. */
+	w.fs->budget.max = 1 << 20;
+	for (int i = 0; i < 2; i++) {
+		snprintf(row, sizeof(row), ".%s%c, long", start, i ? 127 : 'a');
+		put(&w, row);
+		snprintf(row, sizeof(row), ".%s~%d~", start, i);
+		make_scratch(&w, "t", row);
+	}
+	snprintf(want, sizeof(want),
+		 ".schema %%2E%s%%+ .%s~0~ .%s~1~ %s%%+ %s%%F0%%91", start,
+		 start, start, start, start);
 	assert_lists_from_anywhere(&w, "t", want);
 	end(&w);
 }
