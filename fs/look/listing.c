@@ -426,7 +426,7 @@ static int next_fixed(struct listing *ls)
 	struct listing_entry *e = &ls->entry;
 	struct place *p = &ls->looked_up;
 	const char *name;
-	struct stat st;
+	struct stat st = {0};
 	int r;
 
 	if (ls->offset < 2) {
@@ -439,20 +439,23 @@ static int next_fixed(struct listing *ls)
 			continue;
 		place_release(p);
 		r = fs_lookup(ls->fs, &ls->dir, bytes_str(name), p, &st);
-		/* -EINVAL: it means nothing here. */
-		if (r < 0 && r != -EINVAL)
+		/* Nothing is known of it. */
+		if (r < 0 && r != -EINVAL && strcmp(p->name, name))
 			return r;
-		if (r <= 0 || (p->kind == NODE_SCHEMA &&
-			       schema_absent_to_all(fstable_absent(p->table))))
+		/* -EINVAL: it means nothing here. */
+		if (r == 0 || r == -EINVAL ||
+		    (p->kind == NODE_SCHEMA &&
+		     schema_absent_to_all(fstable_absent(p->table))))
 			continue;
 		*e = (struct listing_entry){
 			.name = name,
 			.name_len = strlen(name),
-			.ino = st.st_ino,
+			.ino = p->ino,
 			.kind = p->kind,
 			.st = st,
 		};
-		ls->by_name = ls->looked = true;
+		ls->by_name = true;
+		ls->looked = r > 0;
 		ls->offset++;
 		return 1;
 	}
@@ -640,7 +643,10 @@ static void fill_attributes(struct listing *ls)
 	}
 	/* An entry that is handed out again is looked up again. */
 	ls->looked = false;
-	/* An entry that has vanished meanwhile is listed without attributes. */
+	/*
+	 * An entry that has vanished meanwhile, or cannot be looked at, is listed
+	 * without attributes.
+	 */
 	e->place = r > 0 ? p : NULL;
 }
 

@@ -42,7 +42,10 @@ struct listing_entry {
 	uint8_t kind;	/* enum node_kind; "." and ".." have NODE_ROOT */
 	bool dot;	/* "." or "..": never looked up */
 	struct stat st; /* when @attrs was asked for */
-	/* Of the entry, with its node 0 or known; NULL when it has vanished. */
+	/*
+	 * Of the entry, with its node 0 or known; NULL when it has vanished or
+	 * cannot be looked at.
+	 */
 	struct place *place;
 	uint64_t
 		offset; /* behind this entry: what the kernel comes back with */
