@@ -6,7 +6,9 @@
  * again what no compaction has dropped meanwhile, so it depends on these.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "tests/unit/unit.h"
 #include "store/lsm/admin/engine.h"
@@ -1047,6 +1049,36 @@ static void of_a_file_that_cannot_be_read_nothing_is_left(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
+/* Attributes cannot be had. */
+static bool blind;
+int __wrap_fstat(int fd, struct stat *st);
+int __wrap_fstat(int fd, struct stat *st)
+{
+	if (!blind)
+		return fstatat(fd, "", st, AT_EMPTY_PATH);
+	errno = EIO;
+	return -1;
+}
+
+int __wrap_fstat64(int fd, struct stat *st);
+int __wrap_fstat64(int fd, struct stat *st)
+{
+	return __wrap_fstat(fd, st);
+}
+
+static void a_file_that_cannot_be_looked_at_is_not_damaged(void **state)
+{
+	const struct hold_file f = {.name = "stat"};
+	int from = open("/proc/self", O_RDONLY | O_DIRECTORY);
+	uint64_t hash;
+
+	blind = true;
+	assert_int_equal(carry_hash(from, &f, &watch, &hash), -EIO);
+	blind = false;
+	assert_non_null(strstr(store_why(), "looking at stat"));
+	close(from);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1060,6 +1092,8 @@ int main(void)
 		cmocka_unit_test(
 			moments_before_what_is_lost_of_the_log_are_had),
 		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_left),
+		cmocka_unit_test(
+			a_file_that_cannot_be_looked_at_is_not_damaged),
 		cmocka_unit_test(any_moment_is_restored_as_it_was),
 	};
 

@@ -36,17 +36,22 @@ uint64_t carry_most(const struct hold_file *f)
 static int open_source(int dir, const struct hold_file *f, int *fd)
 {
 	struct stat st;
+	int r;
 
 	*fd = openat(dir, f->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (*fd < 0 && errno == ENOENT)
 		return why(-EUCLEAN, "%s is missing", f->name);
 	if (*fd < 0)
 		return failed("opening", f->name);
-	if (fstat(*fd, &st) == 0 && (uint64_t)st.st_size == f->size)
+	if (fstat(*fd, &st) < 0)
+		r = failed("looking at", f->name);
+	else if ((uint64_t)st.st_size == f->size)
 		return 0;
+	else
+		r = why(-EUCLEAN, "%s has %lld bytes instead of %llu", f->name,
+			(long long)st.st_size, (unsigned long long)f->size);
 	close(*fd);
-	return why(-EUCLEAN, "%s has %lld bytes instead of %llu", f->name,
-		   (long long)st.st_size, (unsigned long long)f->size);
+	return r;
 }
 
 /* Hashes the first bytes of the file, and copies them unless @out is -1. */
