@@ -14,6 +14,7 @@ struct link {
 	struct overlay_entry e;
 	struct bytes key; /* its place in the order of its parent */
 	bool held;	  /* the kernel cannot forget the node meanwhile */
+	bool added;
 };
 
 /* Mostly a row, a family and a column. */
@@ -165,10 +166,12 @@ static int add(const struct changer *w, struct bytes row,
 	       const struct change *c, uint64_t turn, const struct place *last)
 {
 	bool all = c->op == CHANGE_DELETE_COLUMN;
+	struct overlay *ov = w->fs->overlay;
 	struct chain chain;
 	int r = chain_of(w, row, c, !all || !is_backup(c->qualifier), last,
 			 &chain);
-	bool stop = r == -ESTALE;
+	/* Who makes a directory makes all, or nothing. */
+	bool stop = r == -ESTALE || (last && r < 0);
 
 	/* What is beneath one that is not added has no path to be settled by. */
 	for (size_t i = 0; i < chain.count && !stop; i++) {
@@ -178,8 +181,15 @@ static int add(const struct changer *w, struct bytes row,
 		l->e.implied = all && l->e.kind != NODE_ROW &&
 			       l->e.kind != NODE_ROW_PIECE;
 		l->e.added_by = turn;
-		r = overlay_add(w->fs->overlay, l->parent, l->key, &l->e);
+		r = overlay_add(ov, l->parent, l->key, &l->e);
+		l->added = r == 0;
 		stop = r < 0 && r != -EEXIST;
+	}
+	for (size_t i = chain.count; last && stop && i-- > 0;) {
+		const struct link *l = &chain.links[i];
+
+		if (l->added && !overlay_any(ov, l->e.node))
+			overlay_remove(ov, l->parent, bytes_str(l->e.name));
 	}
 	chain_release(w->fs, &chain);
 	return r;

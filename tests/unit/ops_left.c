@@ -108,8 +108,11 @@ static void a_directory_that_finds_no_room_is_refused_whole(void **state)
 	family = made_dir(&w, row, "g");
 	assert_int_equal(room, 0);
 	assert_no_room(&w, family, "q", make_dir);
-	assert_int_equal(look(&w, put, "P"), 0);
-	assert_no_room(&w, given(), "h", make_dir);
+	assert_int_equal(look(&w, put, "S"), 0);
+	put = given();
+	/* In the table its row is one more. */
+	for (room = 0; room < 2; room++)
+		assert_no_room(&w, put, "h", make_dir);
 	room = 1;
 	assert_int_equal(make_dir(&w, table, "R"), 0);
 	world_end(&w);
@@ -186,7 +189,7 @@ static void what_cannot_be_had_fails_and_leaves_nothing(void **state)
 			{".a.swp", create},
 		},
 	  in_row[] = {{"g", make_dir}, {"f:x", create}};
-	uint64_t table, row;
+	uint64_t table, row, put;
 	struct world w;
 
 	begin(&w);
@@ -207,6 +210,12 @@ static void what_cannot_be_had_fails_and_leaves_nothing(void **state)
 		table_goes = false;
 		enters = 0;
 		assert_fails(&w, row, in_row[i].name, in_row[i].make, -ENOMEM);
+		enters = UINT32_MAX;
+	}
+	put = looked_up(&w, looked_up(&w, table, ".put"), "S");
+	for (unsigned i = 0; i < 3; i++) {
+		enters = i;
+		assert_fails(&w, put, "h", make_dir, -ENOMEM);
 		enters = UINT32_MAX;
 	}
 	enters = 0;
