@@ -18,6 +18,7 @@
  * The snapshot is pinned, so that compactions keep the entries that are read;
  * no lock is held meanwhile.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -110,6 +111,24 @@ static int copy_tree(struct clone *k, const struct superversion *view,
 	return r;
 }
 
+/*
+ * As long as it has a name nothing that it shows goes: so where it has one now, all
+ * of that is in what was taken before. 0 or -ENOENT.
+ */
+static int check_named(const struct clone *k)
+{
+	const struct catalog *c;
+	bool named = false;
+
+	pthread_mutex_lock(&k->db->catalog);
+	c = manifest_catalog(k->db->manifest);
+	for (size_t i = 0; i < c->nsnapshots; i++)
+		named = named || (c->snapshots[i].seq == k->snap->seq &&
+				  c->snapshots[i].table == k->snap->base.table);
+	pthread_mutex_unlock(&k->db->catalog);
+	return named ? 0 : why(-ENOENT, "the snapshot has been dropped");
+}
+
 static int copy_all(struct clone *k)
 {
 	struct superversion *view = NULL;
@@ -117,14 +136,14 @@ static int copy_all(struct clone *k)
 	int r = superversion_take(k->db, reader_slot(k->db),
 				  (struct lsm_table *)k->original, &view, &now);
 
+	if (r == 0)
+		r = check_named(k);
 	for (uint32_t i = 0; r == 0 && i < k->schema->nfamilies; i++) {
 		const struct family_schema *f = &k->schema->families[i];
 		int at = schema_find(&view->st->schema, bytes_str(f->name));
 
-		/* Only once the snapshot is dropped, which shows it. */
-		r = at < 0 ? why(-ENOENT, "family %s has been dropped", f->name)
-			   : copy_tree(k, view, (uint32_t)at, &f->attrs,
-				       &k->files[i]);
+		assert(at >= 0);
+		r = copy_tree(k, view, (uint32_t)at, &f->attrs, &k->files[i]);
 	}
 	superversion_give(k->db, reader_slot(k->db), view);
 	if (r < 0)
