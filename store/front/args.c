@@ -283,6 +283,27 @@ int args_snapshot(struct bytes name)
 	return 0;
 }
 
+#define FILE_NAME_MAX 255
+
+int args_family(struct bytes name)
+{
+	size_t len = name.len;
+	int r = family_name_check(name);
+
+	if (r < 0)
+		return r;
+	len += name.data[0] == '-' ? 2 : 0;
+	for (size_t i = 0; i < name.len; i++)
+		len += name.data[i] == '%' ? 2 : 0;
+	if (len <= FILE_NAME_MAX)
+		return 0;
+	return why(
+		-ENAMETOOLONG,
+		"the family name takes %zu bytes as the name of a file, where "
+		"a %% and a - in front are three, at most %d are allowed",
+		len, FILE_NAME_MAX);
+}
+
 int args_schema(const struct schema *s)
 {
 	if (s->mode & ~07777u)
@@ -297,7 +318,7 @@ int args_schema(const struct schema *s)
 
 		if (!memchr(f->name, '\0', sizeof(f->name)))
 			return why(-EINVAL, "a family name does not end");
-		r = family_name_check(bytes_str(f->name));
+		r = args_family(bytes_str(f->name));
 		if (r == 0)
 			r = family_attrs_check(&f->attrs);
 		if (r < 0)

@@ -26,6 +26,8 @@ int args_mutation(const struct mutation *m);
 int args_scan(const struct scan_spec *spec);
 /* Checks the name of a snapshot. */
 int args_snapshot(struct bytes name);
+/* Checks the name of a family that is to be, which the mount shows as a file's. */
+int args_family(struct bytes name);
 /* Checks the names, their order and every attribute. */
 int args_schema(const struct schema *s);
 

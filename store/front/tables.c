@@ -232,7 +232,7 @@ int table_add_family(struct table *t, struct bytes family)
 	int r = front_begin_write(s);
 
 	if (r == 0)
-		r = family_name_check(family);
+		r = args_family(family);
 	if (r == 0 && !s->ops->add_family)
 		return table_edit(t, edit_family, &family);
 	if (r == 0)

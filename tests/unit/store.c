@@ -399,6 +399,31 @@ static void a_family_is_declared_once_and_not_in_a_fixed_table(void **state)
 	end(&f);
 }
 
+/* A % takes three bytes in the name of a file. */
+static void a_family_that_no_file_can_be_named_after_is_refused(void **state)
+{
+	struct fixture f = begin();
+	struct family_attrs attrs;
+	struct schema schema;
+	char name[87];
+
+	family_attrs_default(&attrs);
+	memset(name, '%', 86);
+	name[86] = '\0';
+	assert_int_equal(table_add_family(f.t, str(name)), -ENAMETOOLONG);
+	assert_non_null(strstr(store_why(), "258 bytes"));
+	assert_int_equal(table_schema(f.t, &schema), 0);
+	assert_int_equal(schema_add(&schema, str(name), &attrs), 0);
+	assert_int_equal(table_alter(f.t, &schema, false), -ENAMETOOLONG);
+	assert_int_equal(store_table_create(f.s, str("u"), &schema),
+			 -ENAMETOOLONG);
+	schema_free(&schema);
+	name[0] = '-';
+	name[85] = '\0';
+	assert_int_equal(table_add_family(f.t, str(name)), 0);
+	end(&f);
+}
+
 struct adder {
 	struct table *t;
 	char first;
@@ -774,6 +799,8 @@ int main(void)
 			a_dropped_table_lives_until_its_last_reference),
 		cmocka_unit_test(
 			a_family_is_declared_once_and_not_in_a_fixed_table),
+		cmocka_unit_test(
+			a_family_that_no_file_can_be_named_after_is_refused),
 		cmocka_unit_test(families_added_at_once_are_all_there),
 		cmocka_unit_test(a_schema_out_of_order_is_refused),
 		cmocka_unit_test(calls_are_counted),
