@@ -138,6 +138,8 @@ gone() {
 	after $((ts + 12001))
 	[ -z "$(ls "$M/T")" ]
 	for i in 0001 1000 2000; do
+		# Of that many the kernel is told one after the other.
+		settled [ ! -e "$M/T/r$i" ]
 		gone "$M/T/r$i/f/q/$ts" "$M/T/r$i/f/q" "$M/T/r$i"
 	done
 }
