@@ -50,6 +50,7 @@ git clone -q . "$work/source"
 (
 	cd "$work/source"
 	export DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs"
+	export DEB_CFLAGS_MAINT_APPEND="-O1 -g0"
 	logged build dpkg-buildpackage -us -uc
 )
 said=$(lintian --allow-root --display-info --pedantic --tag-display-limit 0 \
