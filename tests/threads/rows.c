@@ -28,9 +28,9 @@ static _Atomic uint64_t torn, read_rows, failures;
 
 /* Mutations that each writer makes at least, rows that are read, puts to be seen. */
 #if SANITIZED_THREAD
-#define ROUNDS 1500
+#define ROUNDS 500
 #define WANTED 0
-#define SEEN_ROUNDS 6000
+#define SEEN_ROUNDS 2000
 #else
 #define ROUNDS 100
 #define WANTED 200000
