@@ -434,11 +434,8 @@ static int take_server(const struct pb_server *from, struct server *out)
 static int find_active(struct cluster *c, uint64_t deadline_ns,
 		       struct server *out)
 {
-	const struct pb_nothing nothing = {0};
 	struct rpc_request q = {
 		.method = "GetActiveMaster",
-		.type = &pb_nothing,
-		.message = &nothing,
 		.deadline_ns = deadline_ns,
 	};
 	struct pb_active_master answer;
@@ -585,12 +582,7 @@ static int say_no_master(const char *masters, int r)
 
 static int greet(struct cluster *c, const char *masters)
 {
-	const struct pb_nothing nothing = {0};
-	struct rpc_request q = {
-		.method = "GetClusterId",
-		.type = &pb_nothing,
-		.message = &nothing,
-	};
+	struct rpc_request q = {.method = "GetClusterId"};
 	struct pb_cluster_id answer;
 	struct attempt call = {0};
 	int r = registry_call(c, &q, &call, &pb_cluster_id, &answer);

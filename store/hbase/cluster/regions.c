@@ -265,11 +265,8 @@ static int take_row(struct bytes table, struct bytes cells, struct region **out)
 static int find_meta(struct cluster *c, uint64_t deadline_ns,
 		     struct region **out)
 {
-	const struct pb_nothing nothing = {0};
 	struct rpc_request q = {
 		.method = "GetMetaRegionLocations",
-		.type = &pb_nothing,
-		.message = &nothing,
 		.deadline_ns = deadline_ns,
 	};
 	struct bytes parts[4] = {bytes_str(META), bytes_str(META_REGION)};

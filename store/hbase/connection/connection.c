@@ -449,7 +449,6 @@ static int send_request(struct connection *c, const struct rpc *rpc,
 {
 	struct frame_call call = {
 		.id = rpc->id,
-		.priority = q->priority,
 		.method = q->method,
 		.type = q->type,
 		.message = q->message,

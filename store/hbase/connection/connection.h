@@ -55,11 +55,10 @@ void connection_cut(struct connection *c);
 void connection_close(struct connection *c);
 
 struct rpc_request {
-	const char *method; /* a literal */
-	const struct proto_message *type;
+	const char *method;		  /* a literal */
+	const struct proto_message *type; /* NULL: a message without fields */
 	const void *message;
 	struct bytes cells;   /* a cell block, may be empty */
-	uint32_t priority;    /* 0 = the server chooses */
 	uint64_t deadline_ns; /* of os_monotonic_ns(); 0 = none */
 };
 

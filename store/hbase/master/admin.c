@@ -76,12 +76,7 @@ int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
 int admin_tables(struct cluster *c, void (*each)(void *arg, struct bytes name),
 		 void *arg)
 {
-	const struct pb_nothing nothing = {0};
-	struct rpc_request q = {
-		.method = "GetTableNames",
-		.type = &pb_nothing,
-		.message = &nothing,
-	};
+	struct rpc_request q = {.method = "GetTableNames"};
 	struct pb_table_names answer;
 	struct pb_table_name one;
 	struct attempt call = {0};
@@ -239,12 +234,7 @@ int admin_truncate(struct cluster *c, struct bytes table)
 int admin_namespaces(struct cluster *c,
 		     void (*each)(void *arg, struct bytes name), void *arg)
 {
-	const struct pb_nothing nothing = {0};
-	struct rpc_request q = {
-		.method = "ListNamespaces",
-		.type = &pb_nothing,
-		.message = &nothing,
-	};
+	struct rpc_request q = {.method = "ListNamespaces"};
 	struct pb_namespaces answer;
 	struct bytes name;
 	struct attempt call = {0};

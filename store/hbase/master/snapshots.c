@@ -12,12 +12,7 @@ int snapshots_list(struct cluster *c,
 		   int (*each)(void *arg, const struct pb_snapshot *s),
 		   void *arg)
 {
-	const struct pb_nothing nothing = {0};
-	struct rpc_request q = {
-		.method = "GetCompletedSnapshots",
-		.type = &pb_nothing,
-		.message = &nothing,
-	};
+	struct rpc_request q = {.method = "GetCompletedSnapshots"};
 	struct pb_snapshots answer;
 	struct pb_snapshot one;
 	struct attempt call = {0};

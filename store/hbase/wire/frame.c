@@ -60,7 +60,6 @@ struct pb_request_header {
 	struct bytes method;
 	bool has_message;
 	struct pb_cells cells;
-	uint32_t priority;
 	uint32_t timeout_ms;
 };
 
@@ -69,7 +68,6 @@ static MESSAGE(pb_request_header, "RequestHeader",
 	       FIELD(pb_request_header, method, 3),
 	       FIELD(pb_request_header, has_message, 4),
 	       FIELD(pb_request_header, cells, 5, .of = &pb_cells),
-	       FIELD(pb_request_header, priority, 6),
 	       FIELD(pb_request_header, timeout_ms, 7));
 
 static MESSAGE(pb_exception, "ExceptionResponse", FIELD(pb_exception, class, 1),
@@ -141,7 +139,6 @@ int frame_request(struct buf *out, const struct frame_call *call)
 		.has_message = true,
 		.cells = {.here = call->cells.len,
 			  .length = (uint32_t)call->cells.len},
-		.priority = call->priority,
 		.timeout_ms = call->timeout_ms,
 	};
 	struct encoder e = {.out = out};
@@ -150,7 +147,10 @@ int frame_request(struct buf *out, const struct frame_call *call)
 
 	put_be(&e, 0, FRAME_HEAD);
 	put_sized(&e, &pb_request_header, &h);
-	put_sized(&e, call->type, call->message);
+	if (call->type)
+		put_sized(&e, call->type, call->message);
+	else
+		put_varint(&e, 0);
 	put_raw(&e, call->cells.data, call->cells.len);
 	r = set_length(&e, at);
 	if (r < 0)

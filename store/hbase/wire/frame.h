@@ -44,11 +44,10 @@ int frame_greeting(struct buf *out, const char *user, const char *service);
 struct frame_call {
 	uint32_t id;
 	uint32_t timeout_ms; /* after which the server may give up; 0 = none */
-	uint32_t priority;   /* 0 = the server chooses */
 	const char *method;
-	const struct proto_message *type;
-	const void *message; /* of @type */
-	struct bytes cells;  /* the cell block, may be empty */
+	const struct proto_message *type; /* NULL: a message without fields */
+	const void *message;		  /* of @type */
+	struct bytes cells;		  /* the cell block, may be empty */
 };
 
 /* Appends a request. 0, -ENOMEM, or -EFBIG if it exceeds FRAME_MAX. */
