@@ -222,11 +222,6 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 	return r != 0 && r != MDB_NOTFOUND ? failed("scan", r) : 0;
 }
 
-static int newest(void *session, const struct item *it, struct tally *t)
-{
-	return peer_newest(scan, session, it, t);
-}
-
 static int rows(void *session, uint64_t max, uint64_t *count)
 {
 	struct session *s = session;
@@ -266,7 +261,6 @@ const struct engine bench_lmdb = {
 	.write = put,
 	.erase = erase,
 	.get = get,
-	.newest = newest,
 	.scan = scan,
 	.rows = rows,
 	/* A read transaction is a snapshot. */

@@ -233,11 +233,6 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 	return r == SQLITE_ROW || r == SQLITE_DONE ? 0 : failed(s->db);
 }
 
-static int newest(void *session, const struct item *it, struct tally *t)
-{
-	return peer_newest(scan, session, it, t);
-}
-
 /* 1 and the name of the next row, or 0 at the end. */
 static int next_row(struct session *s, struct peer_key *row, uint64_t max,
 		    uint64_t *count)
@@ -300,7 +295,6 @@ const struct engine bench_sqlite = {
 	.write = put,
 	.erase = erase,
 	.get = get,
-	.newest = newest,
 	.scan = scan,
 	.rows = rows,
 	/* A statement that reads is a snapshot. */

@@ -1,6 +1,6 @@
 /*
- * Shared by the peers that are ordered maps: how the newest version and rows
- * are found by keys, and a cell's name as one key:
+ * Shared by the peers that are ordered maps: how rows are found by keys, and a
+ * cell's name as one key:
  *
  *	row NUL qualifier NUL inverted timestamp, big-endian
  *
@@ -100,21 +100,6 @@ static inline enum peer_step peer_rows_see(struct peer_rows *w, const char *key,
 	w->row.data[w->row.len - 1] = 1;
 	w->inside = false;
 	return PEER_SEEK;
-}
-
-/* The newest version is the first key of its column. */
-static inline int
-peer_newest(int (*scan)(void *session, const struct span *s, struct tally *t),
-	    void *session, const struct item *it, struct tally *t)
-{
-	const struct span sp = {.from = it,
-				.one_row = true,
-				.one_column = true,
-				.cells_max = 1};
-	uint64_t before = t->cells;
-	int r = scan(session, &sp, t);
-
-	return r < 0 ? r : t->cells > before;
 }
 
 #endif

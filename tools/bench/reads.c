@@ -64,6 +64,18 @@ static int read_get(struct worker *w, uint64_t number)
 	return check_cell(w, &t, number, "a get");
 }
 
+static int find_newest(struct worker *w, const struct item *it, struct tally *t)
+{
+	const struct engine *e = w->job->engine;
+	const struct span sp = {.from = it,
+				.one_row = true,
+				.one_column = true,
+				.cells_max = 1};
+
+	return e->newest ? e->newest(w->session, it, t)
+			 : e->scan(w->session, &sp, t);
+}
+
 static int read_newest(struct worker *w, uint64_t number)
 {
 	const struct shape *s = &w->job->shape;
@@ -73,7 +85,7 @@ static int read_newest(struct worker *w, uint64_t number)
 	/* the last version of the column is the newest */
 	number += s->versions - 1 - number % s->versions;
 	item_name(s, number, &it);
-	if (w->job->engine->newest(w->session, &it, &t) < 0)
+	if (find_newest(w, &it, &t) < 0)
 		return -1;
 	return check_cell(w, &t, number, "the newest version");
 }
