@@ -6,9 +6,6 @@
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/value/why.h"
 
-/* Of what a server says about a failure, so much is told. */
-#define WORDS_MAX 400
-
 static uint32_t type_of(const struct change *c)
 {
 	switch (c->op) {
@@ -122,14 +119,12 @@ static void prepare(struct cluster *c, struct row_actions *ra,
 /* The first line of what a server says, and the errno of its class. */
 static int fail(const struct pb_fault *fault, struct failure *f)
 {
-	struct bytes s = fault->trace.len ? fault->trace : fault->class;
+	struct bytes s =
+		frame_words(fault->trace.len ? fault->trace : fault->class);
 	const char *advice;
-	size_t n = 0;
 
-	while (n < s.len && n < WORDS_MAX && s.data[n] >= ' ')
-		n++;
-	*f = failure_of_words(fault->class, bytes_of(s.data, n), &advice);
-	return why(f->err, "HBase refused a change: %.*s%s%s%s", (int)n,
+	*f = failure_of_words(fault->class, s, &advice);
+	return why(f->err, "HBase refused a change: %.*s%s%s%s", (int)s.len,
 		   (const char *)s.data, advice ? " (" : "",
 		   advice ? advice : "", advice ? ")" : "");
 }

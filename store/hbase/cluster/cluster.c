@@ -416,18 +416,15 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 	return r;
 }
 
-static int take_server(const struct pb_server *from, struct server *out)
+bool server_set(struct server *out, struct bytes host, uint64_t port)
 {
-	if (!from->here || !from->host.len ||
-	    from->host.len > HOST_NAME_MAX_BYTES || !from->port ||
-	    from->port > UINT16_MAX ||
-	    memchr(from->host.data, 0, from->host.len))
-		return why(-EPROTO, "the cluster named a server without a host "
-				    "or a port");
-	memcpy(out->host, from->host.data, from->host.len);
-	out->host[from->host.len] = '\0';
-	out->port = (uint16_t)from->port;
-	return 0;
+	if (!host.len || host.len > HOST_NAME_MAX_BYTES || !port ||
+	    port > UINT16_MAX || memchr(host.data, 0, host.len))
+		return false;
+	memcpy(out->host, host.data, host.len);
+	out->host[host.len] = '\0';
+	out->port = (uint16_t)port;
+	return true;
 }
 
 /* -EAGAIN: no master is active yet. */
@@ -452,8 +449,9 @@ static int find_active(struct cluster *c, uint64_t deadline_ns,
 	r = registry_call(c, &q, &call, &pb_active_master, &answer);
 	if (r == 0 && !answer.server.here)
 		r = why(-EAGAIN, "none of the masters is active");
-	if (r == 0)
-		r = take_server(&answer.server, out);
+	if (r == 0 && !server_set(out, answer.server.host, answer.server.port))
+		r = why(-EPROTO, "the cluster named a server without a host "
+				 "or a port");
 	attempt_end(&call);
 	if (r < 0)
 		return r;
@@ -527,14 +525,11 @@ static int parse_server(const char *s, size_t len, struct server *out)
 		    end != s + len)
 			port = 0;
 	}
-	if (!n || n > HOST_NAME_MAX_BYTES || !port || port > UINT16_MAX)
-		return why(-EINVAL,
-			   "\"%.*s\" is no HOST or HOST:PORT of a master",
-			   (int)len, s);
-	memcpy(out->host, host, n);
-	out->host[n] = '\0';
-	out->port = (uint16_t)port;
-	return 0;
+	return server_set(out, bytes_of(host, n), port)
+		       ? 0
+		       : why(-EINVAL,
+			     "\"%.*s\" is no HOST or HOST:PORT of a master",
+			     (int)len, s);
 }
 
 static int parse_masters(struct cluster *c, const char *s)

@@ -52,6 +52,9 @@ struct server {
 	uint16_t port;
 };
 
+/* True and *out, or false: a connection can be made to no such host and port. */
+bool server_set(struct server *out, struct bytes host, uint64_t port);
+
 enum service {
 	SERVICE_REGISTRY,
 	SERVICE_CLIENT,

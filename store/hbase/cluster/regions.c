@@ -215,14 +215,10 @@ static int take_address(struct bytes s, struct server *out)
 		port = s.data[i] >= '0' && s.data[i] <= '9'
 			       ? port * 10 + s.data[i] - '0'
 			       : UINT16_MAX + 1;
-	if (n < 2 || n - 1 > HOST_NAME_MAX_BYTES || !port ||
-	    port > UINT16_MAX || memchr(s.data, 0, n))
-		return why(-EPROTO,
-			   "hbase:meta names no host:port for a region");
-	memcpy(out->host, s.data, n - 1);
-	out->host[n - 1] = '\0';
-	out->port = (uint16_t)port;
-	return 0;
+	return n && server_set(out, bytes_of(s.data, n - 1), port)
+		       ? 0
+		       : why(-EPROTO,
+			     "hbase:meta names no host:port for a region");
 }
 
 /* The row of hbase:meta in @block: 0; -EAGAIN, the region is not served now. */
@@ -273,18 +269,14 @@ static int find_meta(struct cluster *c, uint64_t deadline_ns,
 	struct pb_meta_locations answer;
 	struct pb_location at = {0};
 	struct attempt call = {0};
-	struct server server = {0};
+	struct server server;
 	int r = registry_call(c, &q, &call, &pb_meta_locations, &answer);
 
 	if (r == 0)
 		r = proto_next(&answer.locations, &at);
-	if (r >= 0 && (!at.server.here || !at.server.host.len ||
-		       at.server.host.len > HOST_NAME_MAX_BYTES ||
-		       !at.server.port || at.server.port > UINT16_MAX))
+	if (r >= 0 && !server_set(&server, at.server.host, at.server.port))
 		r = why(-EAGAIN, "no server has hbase:meta now");
 	if (r >= 0) {
-		memcpy(server.host, at.server.host.data, at.server.host.len);
-		server.port = (uint16_t)at.server.port;
 		*out = region_new(&server, parts);
 		r = *out ? 0 : why(-ENOMEM, "out of memory for a region");
 	}

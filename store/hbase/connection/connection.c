@@ -13,8 +13,6 @@
 #define MOVE_BYTES ((size_t)16 << 10)
 /* Ids are 1 to this one: HBase's are signed, and those below 0 its own. */
 #define ID_MAX INT32_MAX
-/* Of what a server says about a failure, so much is told. */
-#define WORDS_MAX 400
 
 /*
  * What wakes up a thread that waits for a call. It is lent to the call and lasts as
@@ -111,15 +109,9 @@ static int send_frame(struct connection *c, struct bytes frame)
 }
 
 /* What people read of an exception: its first line, which names its class. */
-static int exception_words(const struct pb_exception *x, const char **text)
+static struct bytes exception_words(const struct pb_exception *x)
 {
-	struct bytes s = x->trace.len ? x->trace : x->class;
-	size_t n = 0;
-
-	while (n < s.len && n < WORDS_MAX && s.data[n] >= ' ')
-		n++;
-	*text = (const char *)s.data;
-	return (int)n;
+	return frame_words(x->trace.len ? x->trace : x->class);
 }
 
 static bool ends_with(struct bytes s, const char *end)
@@ -133,16 +125,16 @@ static bool ends_with(struct bytes s, const char *end)
 /* The server ends the connection, and says why. */
 static int refused(const struct connection *c, const struct pb_exception *x)
 {
-	const char *text;
-	int n = exception_words(x, &text);
+	struct bytes s = exception_words(x);
 
 	if (!ends_with(x->class, ".AccessDeniedException") &&
 	    !ends_with(x->class, ".AccessControlException"))
 		return why(-ECONNRESET,
 			   "the server refuses this connection: "
 			   "%.*s",
-			   n, text);
-	return why(-EACCES, "the server refuses this user: %.*s%s", n, text,
+			   (int)s.len, (const char *)s.data);
+	return why(-EACCES, "the server refuses this user: %.*s%s", (int)s.len,
+		   (const char *)s.data,
 		   c->is_simple ? "; if it wants Kerberos, put "
 				  "?security=kerberos behind the hosts"
 				: "");
@@ -545,13 +537,14 @@ static void wait_for_end(struct rpc *rpc)
 static int judge(struct rpc *rpc)
 {
 	struct connection *c = rpc->c;
-	const char *text;
-	int r = frame_take(buf_bytes(&rpc->frame), &rpc->answer), n;
+	struct bytes s;
+	int r = frame_take(buf_bytes(&rpc->frame), &rpc->answer);
 
 	if (r < 0 || !rpc->answer.exception.here)
 		return r;
-	n = exception_words(&rpc->answer.exception, &text);
-	return why(-EREMOTEIO, "%s: %s: %.*s", c->name, rpc->method, n, text);
+	s = exception_words(&rpc->answer.exception);
+	return why(-EREMOTEIO, "%s: %s: %.*s", c->name, rpc->method, (int)s.len,
+		   (const char *)s.data);
 }
 
 int rpc_wait(struct rpc *rpc)

@@ -13,8 +13,6 @@
 #define HEAD 4
 /* No mechanism needs as many. */
 #define ROUNDS_MAX 16
-/* Of what a server says about a failure, so much is told. */
-#define WORDS_MAX 400
 
 struct sasl_layer {
 	struct layer base;
@@ -105,7 +103,7 @@ static int put_token(struct transport *t, const struct buf *token,
 
 static int judge(const struct sasl_reply *reply)
 {
-	size_t n = 0;
+	struct bytes s = frame_words(reply->words);
 
 	if (reply->is_simple)
 		return why(-EACCES,
@@ -114,14 +112,11 @@ static int judge(const struct sasl_reply *reply)
 			   "meant");
 	if (!reply->is_refused)
 		return 0;
-	while (n < reply->words.len && n < WORDS_MAX &&
-	       reply->words.data[n] >= ' ')
-		n++;
 	return why(-EACCES,
 		   "the server does not accept the ticket: %.*s; principal= "
 		   "says for whom tickets are had, and the server's log why it "
 		   "refuses",
-		   (int)n, (const char *)reply->words.data);
+		   (int)s.len, (const char *)s.data);
 }
 
 /* Receives a reply into @in. 0 and *reply, which lies in @in. */

@@ -9,6 +9,7 @@
 #define VERSION "2.6.0"
 #define VERSION_MAJOR 2
 #define VERSION_MINOR 6
+#define WORDS_MAX 400
 
 struct pb_user {
 	bool here;
@@ -182,4 +183,13 @@ int frame_take(struct bytes frame, struct frame_answer *out)
 			   decoder_left(&d));
 	*out = a;
 	return 0;
+}
+
+struct bytes frame_words(struct bytes text)
+{
+	size_t n = 0;
+
+	while (n < text.len && n < WORDS_MAX && text.data[n] >= ' ')
+		n++;
+	return bytes_of(text.data, n);
 }
