@@ -26,8 +26,8 @@ struct pb_filter_list {
 
 static MESSAGE(pb_filter_list, "FilterList",
 	       FIELD(pb_filter_list, operator, 1, .required = true));
-/* The filters of a FilterList: field 2, bytes. */
-#define LIST_FILTERS (2 << 3 | 2)
+/* The number of its filters, which are bytes. */
+#define LIST_FILTERS 2
 
 struct pb_keys {
 	bool here;
@@ -134,9 +134,7 @@ static int comparator_of(const struct filter_compare *c, struct buf *body,
 		break;
 	case WITH_SUBSTRING:
 		out->class = bytes_str(CLASS("SubstringComparator"));
-		put_u8(&e, 1 << 3 | 2);
-		put_varint(&e, c->value.len);
-		put_raw(&e, c->value.data, c->value.len);
+		put_field(&e, 1, c->value);
 		r = e.err;
 		break;
 	}
@@ -211,17 +209,16 @@ int filter_put_first(struct buf *out)
 	return put(out, CLASS("FirstKeyOnlyFilter"), &pb_nothing, &m);
 }
 
-int filter_put_item(struct buf *items, struct bytes filter)
+int filter_put_item(struct buf *items, int r, struct buf *one)
 {
-	struct encoder e = {.out = items};
+	struct encoder e = {.out = items, .err = r};
 
-	put_u8(&e, LIST_FILTERS);
-	put_varint(&e, filter.len);
-	put_raw(&e, filter.data, filter.len);
+	put_field(&e, LIST_FILTERS, buf_bytes(one));
+	buf_free(one);
 	return e.err;
 }
 
-int filter_put_list(struct buf *out, bool any, struct bytes items)
+int filter_put_list(struct buf *out, bool any, const struct buf *items)
 {
 	const struct pb_filter_list head = {.operator= any ? ANY : ALL };
 	struct pb_filter f = {.class = bytes_str(CLASS("FilterList"))};
@@ -229,32 +226,20 @@ int filter_put_list(struct buf *out, bool any, struct bytes items)
 	struct encoder inside = {.out = &body}, e = {.out = out};
 
 	proto_put(&inside, &pb_filter_list, &head);
-	put_raw(&inside, items.data, items.len);
+	put_raw(&inside, items->data, items->len);
 	f.body = buf_bytes(&body);
 	proto_put(&e, &pb_filter, &f);
 	buf_free(&body);
 	return inside.err ? inside.err : e.err;
 }
 
-void filter_add(struct filter_list *l, struct bytes filter)
+void filter_add(struct filter_list *l, int r, struct buf *one)
 {
-	int r = filter_put_item(&l->filters, filter);
-
 	if (r == 0)
-		r = buf_set(&l->last, filter);
-	if (r < 0)
+		r = buf_set(&l->last, buf_bytes(one));
+	if (filter_put_item(&l->filters, r, one) < 0)
 		l->err = -ENOMEM;
 	l->n++;
-}
-
-/* Adds what was put into @one, and frees it. */
-static void add(struct filter_list *l, int r, struct buf *one)
-{
-	if (r < 0)
-		l->err = r;
-	else
-		filter_add(l, buf_bytes(one));
-	buf_free(one);
 }
 
 void filter_add_keys(struct filter_list *l, bool lengths)
@@ -262,14 +247,14 @@ void filter_add_keys(struct filter_list *l, bool lengths)
 	const struct pb_keys m = {.lengths = lengths};
 	struct buf one = {0};
 
-	add(l, put(&one, CLASS("KeyOnlyFilter"), &pb_keys, &m), &one);
+	filter_add(l, put(&one, CLASS("KeyOnlyFilter"), &pb_keys, &m), &one);
 }
 
 void filter_add_first(struct filter_list *l)
 {
 	struct buf one = {0};
 
-	add(l, filter_put_first(&one), &one);
+	filter_add(l, filter_put_first(&one), &one);
 }
 
 void filter_add_from(struct filter_list *l, struct bytes min, bool min_in)
@@ -279,7 +264,7 @@ void filter_add_from(struct filter_list *l, struct bytes min, bool min_in)
 					 .value = min};
 	struct buf one = {0};
 
-	add(l, filter_put_compare(&one, SUBJECT_QUALIFIER, &c), &one);
+	filter_add(l, filter_put_compare(&one, SUBJECT_QUALIFIER, &c), &one);
 }
 
 void filter_add_range(struct filter_list *l, struct bytes min, bool min_in,
@@ -289,57 +274,39 @@ void filter_add_range(struct filter_list *l, struct bytes min, bool min_in,
 		.min = min, .min_in = min_in, .max = max, .max_in = max_in};
 	struct buf one = {0};
 
-	add(l, put(&one, CLASS("ColumnRangeFilter"), &pb_range, &m), &one);
+	filter_add(l, put(&one, CLASS("ColumnRangeFilter"), &pb_range, &m),
+		   &one);
 }
 
-static void add_equal(struct filter_list *l, enum filter_subject subject,
-		      struct bytes name)
-{
-	const struct filter_compare c = {.op = COMPARE_EQUAL, .value = name};
-	struct buf one = {0};
-
-	add(l, filter_put_compare(&one, subject, &c), &one);
-}
-
-/* Puts "the subject is @name" as an item. */
-static int put_equal(struct buf *items, enum filter_subject subject,
+/* Puts "the subject is @name". */
+static int put_equal(struct buf *out, enum filter_subject subject,
 		     struct bytes name)
 {
 	const struct filter_compare c = {.op = COMPARE_EQUAL, .value = name};
-	struct buf one = {0};
-	int r = filter_put_compare(&one, subject, &c);
 
-	if (r == 0)
-		r = filter_put_item(items, buf_bytes(&one));
-	buf_free(&one);
-	return r;
-}
-
-/* Puts a list of filters as an item of another. */
-static int put_list(struct buf *out, bool any, const struct buf *items)
-{
-	struct buf one = {0};
-	int r = filter_put_list(&one, any, buf_bytes(items));
-
-	if (r == 0)
-		r = filter_put_item(out, buf_bytes(&one));
-	buf_free(&one);
-	return r;
+	return filter_put_compare(out, subject, &c);
 }
 
 /* Puts a family, or some of its columns, as an item. */
 static int put_family(struct buf *out, const struct pb_column *c)
 {
 	const struct bytes *q = c->qualifiers.items;
-	struct buf both = {0}, any = {0};
-	int r = put_equal(&both, SUBJECT_FAMILY, c->family);
+	struct buf both = {0}, any = {0}, one = {0};
+	int r = put_equal(&one, SUBJECT_FAMILY, c->family);
 
-	for (size_t i = 0; r == 0 && i < c->qualifiers.n; i++)
-		r = put_equal(&any, SUBJECT_QUALIFIER, q[i]);
-	if (r == 0 && any.len)
-		r = put_list(&both, true, &any);
-	if (r == 0)
-		r = put_list(out, false, &both);
+	r = filter_put_item(&both, r, &one);
+	for (size_t i = 0; r == 0 && i < c->qualifiers.n; i++) {
+		r = put_equal(&one, SUBJECT_QUALIFIER, q[i]);
+		r = filter_put_item(&any, r, &one);
+	}
+	if (r == 0 && any.len) {
+		r = filter_put_list(&one, true, &any);
+		r = filter_put_item(&both, r, &one);
+	}
+	if (r == 0) {
+		r = filter_put_list(&one, false, &both);
+		r = filter_put_item(out, r, &one);
+	}
 	buf_free(&both);
 	buf_free(&any);
 	return r;
@@ -354,34 +321,37 @@ void filter_add_columns(struct filter_list *l, const struct pb_column *columns,
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = put_family(&items, &columns[i]);
 	if (r == 0)
-		r = filter_put_list(&one, true, buf_bytes(&items));
+		r = filter_put_list(&one, true, &items);
 	buf_free(&items);
-	add(l, r, &one);
+	filter_add(l, r, &one);
 }
 
 void filter_add_family(struct filter_list *l, struct bytes family)
 {
-	add_equal(l, SUBJECT_FAMILY, family);
+	struct buf one = {0};
+
+	filter_add(l, put_equal(&one, SUBJECT_FAMILY, family), &one);
 }
 
 void filter_add_qualifier(struct filter_list *l, struct bytes qualifier)
 {
-	add_equal(l, SUBJECT_QUALIFIER, qualifier);
+	struct buf one = {0};
+
+	filter_add(l, put_equal(&one, SUBJECT_QUALIFIER, qualifier), &one);
 }
 
 void filter_add_ts(struct filter_list *l, int64_t ts)
 {
 	struct buf one = {0};
 
-	add(l, filter_put_ts(&one, &ts, 1), &one);
+	filter_add(l, filter_put_ts(&one, &ts, 1), &one);
 }
 
 int filter_message(struct filter_list *l, struct bytes *out)
 {
 	if (l->n > 1 && !l->err) {
 		l->last.len = 0;
-		l->err = filter_put_list(&l->last, false,
-					 buf_bytes(&l->filters));
+		l->err = filter_put_list(&l->last, false, &l->filters);
 	}
 	*out = buf_bytes(&l->last);
 	return l->err ? why(l->err, "out of memory for a filter") : 0;

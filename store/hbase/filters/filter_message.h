@@ -46,18 +46,19 @@ int filter_put_rows(struct buf *out, struct bytes family,
 int filter_put_ts(struct buf *out, const int64_t *ts, size_t n);
 int filter_put_first(struct buf *out);
 /* All of some filters must pass, or any of them: those put by filter_put_item(). */
-int filter_put_list(struct buf *out, bool any, struct bytes items);
-int filter_put_item(struct buf *items, struct bytes filter);
+int filter_put_list(struct buf *out, bool any, const struct buf *items);
+/* Appends what was put into @one by the result @r, which is its own else, and frees it. */
+int filter_put_item(struct buf *items, int r, struct buf *one);
 
 struct filter_list {
 	struct buf filters; /* one behind the other, as a list has them */
-	struct buf last;    /* the only one, without a list */
+	struct buf last;    /* the newest one: the only one, without a list */
 	unsigned n;
 	int err; /* 0 or -ENOMEM, of all calls */
 };
 
-/* One that was put; its bytes are copied. */
-void filter_add(struct filter_list *l, struct bytes filter);
+/* One that was put by the result @r, which it frees. */
+void filter_add(struct filter_list *l, int r, struct buf *one);
 /* Cells without their values, which are replaced by their lengths if asked. */
 void filter_add_keys(struct filter_list *l, bool lengths);
 /* The first cell of each row. */

@@ -73,33 +73,19 @@ static int compare_of(const struct comparator *c, struct filter_compare *out)
  */
 static int put_part(struct buf *out, const struct filter *f, bool *exact);
 
+/* What is compared; of what HBase may judge otherwise nothing is put. */
 static int put_compare(struct buf *out, enum filter_subject subject,
 		       const struct filter *f, bool *exact)
 {
 	struct filter_compare c;
-	int r;
+	int r = compare_of(&f->compare, &c);
 
-	if (!compare_of(&f->compare, &c)) {
-		*exact = false;
+	*exact = *exact && r && c.with != WITH_SUBSTRING;
+	if (!r)
 		return 0;
-	}
-	*exact = *exact && c.with != WITH_SUBSTRING;
-	r = filter_put_compare(out, subject, &c);
-	return r < 0 ? r : 1;
-}
-
-static int put_column_value(struct buf *out, const struct filter *f,
-			    bool *exact)
-{
-	struct filter_compare c;
-	int r;
-
-	if (!compare_of(&f->compare, &c)) {
-		*exact = false;
-		return 0;
-	}
-	*exact = *exact && c.with != WITH_SUBSTRING;
-	r = filter_put_column(out, text_of(f, 0), text_of(f, 1), &c);
+	r = f->kind == FILTER_COLUMN_VALUE
+		    ? filter_put_column(out, text_of(f, 0), text_of(f, 1), &c)
+		    : filter_put_compare(out, subject, &c);
 	return r < 0 ? r : 1;
 }
 
@@ -117,22 +103,17 @@ static int put_prefix(struct buf *out, enum filter_subject subject,
 static int put_prefixes(struct buf *out, const struct filter *f, bool *exact)
 {
 	struct buf items = {0}, one = {0};
-	int r = 1;
+	int r = 0;
 
 	*exact = false;
-	for (size_t i = 0; r > 0 && i < f->ntexts; i++) {
-		one.len = 0;
+	for (size_t i = 0; r == 0 && i < f->ntexts; i++) {
 		r = put_prefix(&one, SUBJECT_QUALIFIER, text_of(f, i));
-		if (r > 0)
-			r = filter_put_item(&items, buf_bytes(&one)) < 0
-				    ? -ENOMEM
-				    : 1;
+		r = filter_put_item(&items, r < 0 ? r : 0, &one);
 	}
-	if (r > 0 && filter_put_list(out, true, buf_bytes(&items)) < 0)
-		r = -ENOMEM;
-	buf_free(&one);
+	if (r == 0)
+		r = filter_put_list(out, true, &items);
 	buf_free(&items);
-	return r;
+	return r < 0 ? r : 1;
 }
 
 /* One bound of a ColumnRangeFilter as an item; none if @bound is empty. */
@@ -140,15 +121,11 @@ static int put_bound(struct buf *items, struct bytes bound, uint8_t op)
 {
 	const struct filter_compare c = {.op = op, .value = bound};
 	struct buf one = {0};
-	int r;
 
 	if (!bound.len)
 		return 0;
-	r = filter_put_compare(&one, SUBJECT_QUALIFIER, &c);
-	if (r == 0)
-		r = filter_put_item(items, buf_bytes(&one));
-	buf_free(&one);
-	return r;
+	return filter_put_item(
+		items, filter_put_compare(&one, SUBJECT_QUALIFIER, &c), &one);
 }
 
 static int put_range(struct buf *out, const struct filter *f)
@@ -163,8 +140,7 @@ static int put_range(struct buf *out, const struct filter *f)
 			      f->flags[1] ? COMPARE_LESS_OR_EQUAL
 					  : COMPARE_LESS);
 	if (r == 0 && items.len)
-		r = filter_put_list(out, false, buf_bytes(&items)) < 0 ? -ENOMEM
-								       : 1;
+		r = filter_put_list(out, false, &items) < 0 ? -ENOMEM : 1;
 	buf_free(&items);
 	return r;
 }
@@ -177,18 +153,16 @@ static int put_parts(struct buf *out, const struct filter *f, bool *exact)
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < f->nsubs; i++) {
-		one.len = 0;
 		r = put_part(&one, f->subs[i], exact);
-		if (r > 0)
-			r = filter_put_item(&items, buf_bytes(&one));
-		else if (r == 0 && any)
+		if (r > 0) {
+			r = filter_put_item(&items, 0, &one);
+		} else if (r == 0 && any) {
+			items.len = 0;
 			break;
+		}
 	}
-	if (any && !one.len)
-		items.len = 0;
 	if (r == 0 && items.len)
-		r = filter_put_list(out, any, buf_bytes(&items)) < 0 ? -ENOMEM
-								     : 1;
+		r = filter_put_list(out, any, &items) < 0 ? -ENOMEM : 1;
 	buf_free(&one);
 	buf_free(&items);
 	return r;
@@ -209,9 +183,8 @@ static int put_part(struct buf *out, const struct filter *f, bool *exact)
 	case FILTER_QUALIFIER:
 		return put_compare(out, SUBJECT_QUALIFIER, f, exact);
 	case FILTER_VALUE:
-		return put_compare(out, SUBJECT_VALUE, f, exact);
 	case FILTER_COLUMN_VALUE:
-		return put_column_value(out, f, exact);
+		return put_compare(out, SUBJECT_VALUE, f, exact);
 	case FILTER_PREFIX:
 		return put_prefix(out, SUBJECT_ROW, text_of(f, 0));
 	case FILTER_COLUMN_PREFIX:
@@ -270,7 +243,7 @@ static int add_parts(struct filter_list *l, const struct filter *f, bool *exact)
 	else if (*exact)
 		r = put_last(&one, f);
 	if (r > 0)
-		filter_add(l, buf_bytes(&one));
+		filter_add(l, 0, &one);
 	buf_free(&one);
 	return r < 0 ? r : 0;
 }

@@ -389,9 +389,7 @@ static int family_put(struct buf *out, const struct family_schema *f,
 	attrs_of_hbase(&now);
 	if (r > 0 && family_take(&old, &now) < 0)
 		return -EPROTO;
-	put_u8(&e, 1 << 3 | 2);
-	put_varint(&e, name.len);
-	put_raw(&e, name.data, name.len);
+	put_field(&e, 1, name);
 	for (size_t i = 0; i < ATTRIBUTES; i++) {
 		char text[TEXT_MAX], is[TEXT_MAX];
 
@@ -417,9 +415,7 @@ static int put_family(struct encoder *out, const struct family_schema *f,
 	struct buf body = {0};
 	int r = family_put(&body, f, was, now_ms);
 
-	put_u8(out, 3 << 3 | 2);
-	put_varint(out, body.len);
-	put_raw(out, body.data, body.len);
+	put_field(out, 3, buf_bytes(&body));
 	if (r == -ENOMEM)
 		out->err = r;
 	buf_free(&body);

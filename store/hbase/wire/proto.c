@@ -50,10 +50,16 @@ struct bytes take_sized(struct decoder *d)
 	return take_raw(d, d->bad ? 0 : (size_t)len);
 }
 
-static void put_tag(struct encoder *e, const struct proto_field *f,
-		    enum wire_type wire)
+static void put_tag(struct encoder *e, uint8_t number, enum wire_type wire)
 {
-	put_varint(e, (uint64_t)f->number << 3 | wire);
+	put_varint(e, (uint64_t)number << 3 | wire);
+}
+
+void put_field(struct encoder *e, uint8_t number, struct bytes s)
+{
+	put_tag(e, number, WIRE_SIZED);
+	put_varint(e, s.len);
+	put_raw(e, s.data, s.len);
 }
 
 static uint64_t number_at(uint8_t type, const void *at)
@@ -73,21 +79,16 @@ static uint64_t number_at(uint8_t type, const void *at)
 static void put_item(struct encoder *e, const struct proto_field *f,
 		     uint8_t type, const void *from)
 {
-	struct bytes s;
-
 	switch (type) {
 	case PROTO_BYTES:
-		s = *(const struct bytes *)from;
-		put_tag(e, f, WIRE_SIZED);
-		put_varint(e, s.len);
-		put_raw(e, s.data, s.len);
+		put_field(e, f->number, *(const struct bytes *)from);
 		break;
 	case PROTO_INSIDE:
-		put_tag(e, f, WIRE_SIZED);
+		put_tag(e, f->number, WIRE_SIZED);
 		put_sized(e, f->of, from);
 		break;
 	default:
-		put_tag(e, f, WIRE_VARINT);
+		put_tag(e, f->number, WIRE_VARINT);
 		put_varint(e, number_at(type, from));
 	}
 }

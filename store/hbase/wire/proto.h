@@ -100,6 +100,8 @@ struct proto_list {
 void put_varint(struct encoder *e, uint64_t v);
 /* Bad when it is cut off, or has more than 64 bits. */
 uint64_t take_varint(struct decoder *d);
+/* A field of bytes, which may be a message. */
+void put_field(struct encoder *e, uint8_t number, struct bytes s);
 /* A varint length and so many bytes. */
 struct bytes take_sized(struct decoder *d);
 
