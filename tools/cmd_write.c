@@ -8,12 +8,6 @@
 #include "tools/cmds.h"
 #include "tools/line/print.h"
 
-static bool op_writes(uint8_t op)
-{
-	return op == CHANGE_PUT || op == CHANGE_INCREMENT ||
-	       op == CHANGE_APPEND;
-}
-
 /* In a table of open schema, a write adds the family. */
 static int declare(struct request *rq, struct bytes family)
 {

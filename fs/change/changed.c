@@ -48,12 +48,6 @@ static void set_time(struct fs *fs, uint64_t dir)
 		dir_times_moved(&fs->dir_times, ino);
 }
 
-static bool writes_value(const struct change *c)
-{
-	return c->op == CHANGE_PUT || c->op == CHANGE_INCREMENT ||
-	       c->op == CHANGE_APPEND;
-}
-
 static bool same_column(const struct change *a, const struct change *b)
 {
 	return bytes_eq(a->family, b->family) &&
@@ -72,7 +66,7 @@ static unsigned acts_of(const struct mutation *m)
 	unsigned acts = 0;
 
 	for (size_t i = 0; i < m->nchanges; i++)
-		acts |= (writes_value(&m->changes[i]) ? PUTS : DELETES) |
+		acts |= (op_writes(m->changes[i].op) ? PUTS : DELETES) |
 			(m->changes[i].ttl_ms ? HAS_TTL : 0);
 	return acts;
 }
@@ -178,7 +172,7 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 		bool one = c->op == CHANGE_DELETE;
 		int another = 0;
 
-		if (writes_value(c))
+		if (op_writes(c->op))
 			continue;
 		/* Another delete, which may take the rest, begins later. */
 		if (one && turn)
@@ -346,7 +340,7 @@ static void tell_change(const struct changer *w, const struct spot *row,
 	const struct change *c = &m->changes[i];
 	struct spot s = {.node = row->node};
 
-	if (writes_value(c))
+	if (op_writes(c->op))
 		tell_put(w, row->node, m->row, c,
 			 i == 0 || !same_column(c, c - 1));
 	else if (c->op == CHANGE_DELETE_ROW)
@@ -356,7 +350,7 @@ static void tell_change(const struct changer *w, const struct spot *row,
 		go(w, &s, c->family, true);
 	else if (!w->file)
 		tell_taken(w, row->node, m->row, c,
-			   i == 0 || writes_value(c - 1) ||
+			   i == 0 || op_writes(c[-1].op) ||
 				   !bytes_eq(c->family, c[-1].family));
 	else if (go(w, &s, c->family, false) && go(w, &s, c->qualifier, false))
 		tell_delete(w, s.node, c);
@@ -403,7 +397,7 @@ static void tell_alias(const struct changer *w, uint64_t row, struct bytes key,
 	 */
 	if (!w->file || w->file->node != node)
 		invalidate_now(iv, node);
-	if (!writes_value(c) && is_open(w->fs, node) &&
+	if (!op_writes(c->op) && is_open(w->fs, node) &&
 	    table_get(fstable_table(w->table), key, c->family, c->qualifier,
 		      TS_MAX, NULL, &cell, NULL) == 0)
 		invalidate_all_names(w->fs->invalidator);
@@ -421,7 +415,7 @@ static void tell_aliases(const struct changer *w, uint64_t row,
 		if (c->op == CHANGE_DELETE_ROW || kind_is_family_marker(c->op))
 			wide = true;
 		else if (i == 0 || !same_column(c, c - 1) ||
-			 writes_value(c) != writes_value(c - 1))
+			 op_writes(c->op) != op_writes(c[-1].op))
 			tell_alias(w, row, m->row, c);
 	}
 	if (wide)
@@ -501,7 +495,7 @@ static bool may_settle(const struct changer *w, const struct mutation *m,
 
 		if (!same_column(c, first))
 			break;
-		may = writes_value(c) || (w->left && c->op == CHANGE_DELETE);
+		may = op_writes(c->op) || (w->left && c->op == CHANGE_DELETE);
 	}
 	return may;
 }
@@ -512,7 +506,7 @@ static bool may_settle(const struct changer *w, const struct mutation *m,
  */
 static bool is_there(const struct changer *w, const struct mutation *m)
 {
-	return w->file && m->nchanges == 1 && writes_value(m->changes) &&
+	return w->file && m->nchanges == 1 && op_writes(m->changes->op) &&
 	       m->changes[0].ts == TS_AUTO && !m->changes[0].ttl_ms &&
 	       !store_is_shared(w->fs->store) && fstable_expires(w->table) == 0;
 }
@@ -531,7 +525,7 @@ static void settle(const struct changer *w, const struct mutation *m,
 		    may_settle(w, m, i, missed || !done))
 			directories_settle(w, m->row, c,
 					   done && is_there(w, m));
-		if (!done && !writes_value(c))
+		if (!done && !op_writes(c->op))
 			directories_retract(w, m->row, c, turn);
 	}
 }

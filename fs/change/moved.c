@@ -327,8 +327,7 @@ void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m)
 	for (size_t i = 0; i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
 
-		if (c->op == CHANGE_PUT || c->op == CHANGE_APPEND ||
-		    c->op == CHANGE_INCREMENT)
+		if (op_writes(c->op))
 			moved_forget(fs, find_node(mv, ft, m->row, c->family,
 						   c->qualifier, c->ts_given));
 	}

@@ -325,8 +325,7 @@ static int parse_ts(struct bytes in, int64_t *ts)
 
 static int parse_ttl(struct bytes in, struct cells_line *l)
 {
-	if (l->op != CHANGE_PUT && l->op != CHANGE_INCREMENT &&
-	    l->op != CHANGE_APPEND)
+	if (!op_writes(l->op))
 		return why(-EINVAL, "a delete has a ttl: only a value can "
 				    "have one");
 	if (parse_digits(in, UINT64_MAX, &l->ttl_ms) && l->ttl_ms)

@@ -3,11 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static bool adds(const struct change *c)
-{
-	return c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND;
-}
-
 /* Compares column, kind and timestamp: <0, 0, >0. */
 static int compare(const struct change *a, const struct change *b)
 {
@@ -82,7 +77,7 @@ int cells_fold(struct mutation *m, size_t n, struct buf *hold)
 	for (size_t i = 0; i < n; i++) {
 		count = 0;
 		for (size_t k = 0; k < m[i].nchanges; k++)
-			if (adds(&m[i].changes[k])) {
+			if (op_adds(m[i].changes[k].op)) {
 				bytes += m[i].changes[k].value.len;
 				count++;
 			}
@@ -100,7 +95,7 @@ int cells_fold(struct mutation *m, size_t n, struct buf *hold)
 	for (size_t i = 0; i < n; i++) {
 		count = 0;
 		for (size_t k = 0; k < m[i].nchanges; k++)
-			if (adds(&m[i].changes[k]))
+			if (op_adds(m[i].changes[k].op))
 				c[count++] = &m[i].changes[k];
 		if (count > 1)
 			fold(&m[i], c, count, hold);

@@ -312,8 +312,7 @@ static int check_within(const struct cells_import *im,
 		return why(-EINVAL,
 			   "the line belongs to another family than the "
 			   "stream");
-	if (im->puts_only && l->op != CHANGE_PUT && l->op != CHANGE_INCREMENT &&
-	    l->op != CHANGE_APPEND)
+	if (im->puts_only && !op_writes(l->op))
 		return why(-EPERM, "the table has the sticky bit: only its "
 				   "owner deletes");
 	return 0;

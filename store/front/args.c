@@ -69,26 +69,9 @@ static int value_check(struct bytes value)
 	return 0;
 }
 
-static bool op_writes_value(uint8_t op)
-{
-	return op == CHANGE_PUT || op == CHANGE_INCREMENT ||
-	       op == CHANGE_APPEND;
-}
-
 static bool op_is_known(uint8_t op)
 {
-	switch (op) {
-	case CHANGE_PUT:
-	case CHANGE_DELETE:
-	case CHANGE_DELETE_FAMILY_VERSION:
-	case CHANGE_DELETE_COLUMN:
-	case CHANGE_DELETE_FAMILY:
-	case CHANGE_DELETE_ROW:
-	case CHANGE_INCREMENT:
-	case CHANGE_APPEND:
-		return true;
-	}
-	return false;
+	return kind_is_stored(op) || op == CHANGE_DELETE_ROW || op_adds(op);
 }
 
 /* Checks that a change sets only the fields that its op allows. */
@@ -108,9 +91,9 @@ static int change_shape(const struct change *c)
 	if (c->op == CHANGE_INCREMENT && c->value.len)
 		return why(-EINVAL, "an increment brings a value: it takes a "
 				    "number to add only");
-	if (!op_writes_value(c->op) && c->value.len)
+	if (!op_writes(c->op) && c->value.len)
 		return why(-EINVAL, "a delete brings a value: it takes none");
-	if (!op_writes_value(c->op) && c->ttl_ms)
+	if (!op_writes(c->op) && c->ttl_ms)
 		return why(-EINVAL, "a delete brings a time to live: only a "
 				    "value can have one");
 	return 0;

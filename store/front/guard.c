@@ -14,14 +14,8 @@ int store_may_delete(const struct store *s)
 bool guard_deletes(const struct mutation *m)
 {
 	for (size_t i = 0; i < m->nchanges; i++)
-		switch (m->changes[i].op) {
-		case CHANGE_PUT:
-		case CHANGE_INCREMENT:
-		case CHANGE_APPEND:
-			break;
-		default:
+		if (!op_writes(m->changes[i].op))
 			return true;
-		}
 	return false;
 }
 

@@ -123,6 +123,18 @@ enum change_op {
 	CHANGE_APPEND = 34,
 };
 
+/* Does it read the value that it replaces? */
+static inline bool op_adds(uint8_t op)
+{
+	return op == CHANGE_INCREMENT || op == CHANGE_APPEND;
+}
+
+/* Does it write a value? The others are deletes. */
+static inline bool op_writes(uint8_t op)
+{
+	return op == CHANGE_PUT || op_adds(op);
+}
+
 struct change {
 	uint8_t op; /* enum change_op */
 	struct bytes family;

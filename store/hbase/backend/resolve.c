@@ -17,16 +17,6 @@
 #include "store/hbase/calls/multi.h"
 #include "store/value/array.h"
 
-static bool counts(const struct change *c)
-{
-	return c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND;
-}
-
-static bool is_put(const struct change *c)
-{
-	return c->op == CHANGE_PUT || counts(c);
-}
-
 static bool same_column(const struct change *a, const struct change *b)
 {
 	return bytes_eq(a->family, b->family) &&
@@ -110,7 +100,7 @@ static int check_sum(const struct resolver *rs, size_t at)
 	int r;
 
 	for (size_t i = 0; i < at; i++)
-		taken += counts(&rs->m->changes[i]) &&
+		taken += op_adds(rs->m->changes[i].op) &&
 			 same_column(&rs->m->changes[i], c);
 	r = hbase_get(rs->t, rs->m->row, c->family, c->qualifier, TS_MAX, false,
 		      NULL, &cell, NULL);
@@ -145,14 +135,14 @@ static int resolve_ts(struct resolver *rs, size_t at, struct change *c,
 	if (c->ts == TS_CLOCK && c->op == CHANGE_PUT &&
 	    rs->checked > rs->now_ms)
 		c->ts_given = rs->checked;
-	if (c->ts <= TS_MAX || counts(c) || (c->ts == TS_CLOCK && !one))
+	if (c->ts <= TS_MAX || op_adds(c->op) || (c->ts == TS_CLOCK && !one))
 		return 0;
 	r = hbase_newest(rs->t, rs->m->row, c->family, c->qualifier, whole,
 			 !one && !a->new_version_behavior,
 			 one ? deletes_before(rs, at) : 0, &newest);
 	if (r <= 0)
 		return r;
-	newest += is_put(c);
+	newest += op_writes(c->op);
 	if (one || newest > c->ts_given)
 		c->ts_given = newest;
 	if (c->ts_given > TS_MAX)
@@ -181,7 +171,7 @@ static int resolve_order(struct resolver *rs, size_t at,
 	struct change *c = &rs->m->changes[at];
 	const struct change *before;
 
-	if (!is_put(c)) {
+	if (!op_writes(c->op)) {
 		rs->nmarkers++;
 		return 0;
 	}
@@ -189,7 +179,7 @@ static int resolve_order(struct resolver *rs, size_t at,
 	if (!rs->nmarkers || (!a->new_version_behavior && c->ts != TS_AUTO))
 		return 0;
 	while ((before = hider(rs, at)) != NULL) {
-		if (c->ts <= TS_MAX || counts(c))
+		if (c->ts <= TS_MAX || op_adds(c->op))
 			return why(-EOPNOTSUPP,
 				   "HBase cannot delete and put one column at "
 				   "%" PRId64
@@ -223,12 +213,12 @@ static int resolve_one(struct resolver *rs, size_t at)
 	if (r > 0)
 		r = check_size(c, &a);
 	/* One that is alone is not resolved, but read and put: write.c. */
-	if (r == 0 && counts(c) && c->ts <= TS_MAX)
+	if (r == 0 && op_adds(c->op) && c->ts <= TS_MAX)
 		r = why(-EOPNOTSUPP,
 			"HBase does not add to a value at a given timestamp "
 			"together with other changes of the row: make it a "
 			"mutation of its own");
-	else if (r == 0 && counts(c))
+	else if (r == 0 && op_adds(c->op))
 		r = check_sum(rs, at);
 	if (r == 0)
 		r = resolve_ts(rs, at, c, &a);
@@ -301,7 +291,7 @@ static int send_all(struct resolver *rs)
 		if (is_replaced(rs->m, i))
 			continue;
 		/* The server's clock and the old value give that of a sum. */
-		one.ts = counts(&one) ? TS_CLOCK : one.ts_given;
+		one.ts = op_adds(one.op) ? TS_CLOCK : one.ts_given;
 		if (kind_is_family_marker(one.op))
 			one.qualifier = (struct bytes){0};
 		r = send(rs, &one);
@@ -385,7 +375,7 @@ int hbase_mutate_try(struct table *t, struct mutation *m)
 		r = family_of(t, c->family, &attrs);
 		if (r > 0)
 			r = check_size(c, &attrs);
-		if (r == 0 && is_put(c) && c->ts > TS_MAX)
+		if (r == 0 && op_writes(c->op) && c->ts > TS_MAX)
 			r = has_time(t, m->row, c);
 	}
 	return r < 0 ? r : 1;

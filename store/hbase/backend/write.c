@@ -122,8 +122,7 @@ static int take_sums(struct mutation *m, struct proto_list sums)
 		for (size_t i = 0; i < m->nchanges; i++) {
 			struct change *c = &m->changes[i];
 
-			if ((c->op != CHANGE_INCREMENT &&
-			     c->op != CHANGE_APPEND) ||
+			if (!op_adds(c->op) ||
 			    !bytes_eq(c->family, cell.family) ||
 			    !bytes_eq(c->qualifier, cell.qualifier))
 				continue;
@@ -218,8 +217,7 @@ static bool is_dated_sum(const struct mutation *m)
 {
 	const struct change *c = m->changes;
 
-	return m->nchanges == 1 && c->ts <= TS_MAX &&
-	       (c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND);
+	return m->nchanges == 1 && c->ts <= TS_MAX && op_adds(c->op);
 }
 
 /* The new value of a sum, from the old one in @value. */
@@ -314,9 +312,7 @@ int hbase_mutate(struct table *t, struct mutation *m, unsigned flags)
 static bool goes_with_others(const struct mutation *m)
 {
 	for (size_t i = 0; i < m->nchanges; i++)
-		if (m->changes[i].ts == TS_AUTO ||
-		    m->changes[i].op == CHANGE_INCREMENT ||
-		    m->changes[i].op == CHANGE_APPEND ||
+		if (m->changes[i].ts == TS_AUTO || op_adds(m->changes[i].op) ||
 		    (m->changes[i].op == CHANGE_DELETE &&
 		     m->changes[i].ts > TS_MAX))
 			return false;

@@ -77,7 +77,7 @@ int row_actions_add(struct row_actions *ra, const struct change *c)
 	struct pb_mutation *m = ra->n ? &ra->actions[ra->n - 1].mutation : NULL;
 	struct encoder e = {.out = &ra->cells};
 	uint32_t type = type_of(c);
-	bool counts = type == MUTATION_INCREMENT || type == MUTATION_APPEND;
+	bool counts = op_adds(c->op);
 
 	if (!m || m->type != type || counts || ttl_of(m) != c->ttl_ms)
 		m = new_action(ra, c);

@@ -10,12 +10,6 @@
 /* The lengths of key and value. */
 #define LENGTHS 8
 
-static uint8_t kind_of(const struct change *c)
-{
-	return c->op == CHANGE_INCREMENT || c->op == CHANGE_APPEND ? CELL_PUT
-								   : c->op;
-}
-
 void cellblock_put(struct encoder *e, struct bytes row, const struct change *c)
 {
 	const uint64_t delta = htobe64((uint64_t)c->delta);
@@ -38,7 +32,7 @@ void cellblock_put(struct encoder *e, struct bytes row, const struct change *c)
 	put_raw(e, c->qualifier.data, c->qualifier.len);
 	put_be(e, (uint64_t)(c->ts == TS_CLOCK ? CELLBLOCK_TS_SERVER : c->ts),
 	       8);
-	put_u8(e, kind_of(c));
+	put_u8(e, op_adds(c->op) ? CELL_PUT : c->op);
 	put_raw(e, value.data, value.len);
 }
 

@@ -142,12 +142,8 @@ static int wait_for_room(struct lsm *db, bool freeze)
 bool only_deletes(const struct mutation *m)
 {
 	for (size_t i = 0; i < m->nchanges; i++)
-		switch (m->changes[i].op) {
-		case CHANGE_PUT:
-		case CHANGE_INCREMENT:
-		case CHANGE_APPEND:
+		if (op_writes(m->changes[i].op))
 			return false;
-		}
 	return true;
 }
 

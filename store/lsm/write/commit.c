@@ -291,7 +291,7 @@ static bool reads_first(const struct mutation *m)
 		if (m->changes[i].ts == TS_AUTO ||
 		    (m->changes[i].op == CHANGE_DELETE &&
 		     m->changes[i].ts == TS_CLOCK) ||
-		    change_is_rmw(&m->changes[i]))
+		    op_adds(m->changes[i].op))
 			return true;
 	return false;
 }

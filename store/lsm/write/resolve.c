@@ -275,11 +275,6 @@ static int add_pending(struct commit *c, struct tree *tree,
 	return 0;
 }
 
-bool change_is_rmw(const struct change *ch)
-{
-	return ch->op == CHANGE_INCREMENT || ch->op == CHANGE_APPEND;
-}
-
 /*
  * Neighbouring changes usually have the same family, and the same pointer to
  * its name.
@@ -336,7 +331,7 @@ static int resolve(struct commit *c, const struct mutation *m, size_t at,
 		return r;
 	if (ch->op == CHANGE_DELETE)
 		r = resolve_delete(c, m, at);
-	else if (!change_is_rmw(ch) || ch->ts != TS_CLOCK)
+	else if (!op_adds(ch->op) || ch->ts != TS_CLOCK)
 		r = resolve_ts(c, m->row, ch, c->st->trees[family],
 			       kind == CELL_PUT);
 	if (r < 0)

@@ -36,8 +36,6 @@ struct commit {
 
 /* 1 = resolved and added to the pending entries, 0 = a check failed. */
 int resolve_mutation(struct commit *c, struct mutation *m);
-/* Does the change read the value that it replaces? */
-bool change_is_rmw(const struct change *ch);
 /* Frees the values that increments and appends made. */
 void commit_release(struct commit *c);
 
