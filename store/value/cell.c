@@ -1,5 +1,7 @@
 #include "store/value/cell.h"
 
+#include "store/value/codec.h"
+
 const char *kind_name(uint8_t kind)
 {
 	switch (kind) {
@@ -27,4 +29,34 @@ int kind_parse(struct bytes name)
 		if (bytes_eq(name, bytes_str(kind_name(kinds[i]))))
 			return kinds[i];
 	return -1;
+}
+
+int cell_name_set(struct cell_name *n, const struct cell *c)
+{
+	struct encoder e = {.out = &n->memory};
+	const uint8_t *at;
+
+	n->memory.len = 0;
+	put_raw(&e, c->row.data, c->row.len);
+	put_raw(&e, c->family.data, c->family.len);
+	put_raw(&e, c->qualifier.data, c->qualifier.len);
+	if (e.err)
+		return e.err;
+	at = n->memory.data;
+	n->row = bytes_of(at, c->row.len);
+	n->family = bytes_of(at + c->row.len, c->family.len);
+	n->qualifier =
+		bytes_of(n->family.data + c->family.len, c->qualifier.len);
+	return 0;
+}
+
+bool cell_name_is(const struct cell_name *n, const struct cell *c)
+{
+	return bytes_eq(n->row, c->row) && bytes_eq(n->family, c->family) &&
+	       bytes_eq(n->qualifier, c->qualifier);
+}
+
+void cell_name_free(struct cell_name *n)
+{
+	buf_free(&n->memory);
 }

@@ -109,6 +109,17 @@ struct cell {
 	struct bytes value;
 };
 
+/* The column of a cell, copied: what lasts longer than the cell. Zeroed, none. */
+struct cell_name {
+	struct bytes row, family, qualifier;
+	struct buf memory; /* of these */
+};
+
+/* 0 or -ENOMEM. */
+int cell_name_set(struct cell_name *n, const struct cell *c);
+bool cell_name_is(const struct cell_name *n, const struct cell *c);
+void cell_name_free(struct cell_name *n);
+
 enum change_op {
 	CHANGE_PUT = CELL_PUT,
 	CHANGE_DELETE = CELL_DELETE,

@@ -84,43 +84,12 @@ static bool is_in(const struct scan_spec *spec, const struct cell *c)
 	return !spec->ncolumns;
 }
 
-/* The stored puts of one column, counted as they come. */
-struct count {
-	struct buf column; /* row, family and qualifier of the last one */
-	size_t row, family;
-	uint32_t puts;
-};
-
-static int add(struct count *n, const struct cell *c)
-{
-	struct bytes row = bytes_of(n->column.data, n->row);
-	struct bytes family = bytes_of(n->column.data + n->row, n->family);
-	struct bytes rest = buf_bytes(&n->column);
-
-	rest = n->column.data ? bytes_of(rest.data + n->row + n->family,
-					 rest.len - n->row - n->family)
-			      : rest;
-	if (n->puts && bytes_eq(row, c->row) && bytes_eq(family, c->family) &&
-	    bytes_eq(rest, c->qualifier)) {
-		n->puts++;
-		return 0;
-	}
-	n->puts = 1;
-	n->row = c->row.len;
-	n->family = c->family.len;
-	n->column.len = 0;
-	if (buf_append(&n->column, c->row.data, c->row.len) < 0 ||
-	    buf_append(&n->column, c->family.data, c->family.len) < 0 ||
-	    buf_append(&n->column, c->qualifier.data, c->qualifier.len) < 0)
-		return why(-ENOMEM, "out of memory for a scan");
-	return 0;
-}
-
 /* May a compaction have taken a version of what the scan shows? */
 static int count_puts(struct table *t, const struct schema *s,
 		      const struct scan_spec *spec, struct table_scan *scan)
 {
-	struct count n = {0};
+	struct cell_name column = {.row = {0}};
+	uint32_t puts = 0;
 	struct cell c;
 	int r;
 
@@ -129,8 +98,14 @@ static int count_puts(struct table *t, const struct schema *s,
 
 		if (c.kind != CELL_PUT || at < 0 || !is_in(spec, &c))
 			continue;
-		r = add(&n, &c);
-		if (r == 0 && n.puts >= s->families[at].attrs.versions)
+		r = 0;
+		if (cell_name_is(&column, &c))
+			puts++;
+		else if (cell_name_set(&column, &c) == 0)
+			puts = 1;
+		else
+			r = why(-ENOMEM, "out of memory for a scan");
+		if (r == 0 && puts >= s->families[at].attrs.versions)
 			r = why(-ENODATA,
 				"a column of family %s of table %s has as many "
 				"versions as are kept: older ones may be gone",
@@ -138,7 +113,7 @@ static int count_puts(struct table *t, const struct schema *s,
 		if (r < 0)
 			break;
 	}
-	buf_free(&n.column);
+	cell_name_free(&column);
 	return r;
 }
 
@@ -158,13 +133,7 @@ static int check_versions(struct table *t, const struct schema *s,
 	r = filter_message(&filters, &o.scan.filter);
 	scan_ask_raw(&o.scan);
 	o.scan.versions = INT32_MAX;
-	if (spec->row_start.len)
-		o.scan.start_row = spec->row_start;
-	if (spec->row_stop.len)
-		o.scan.stop_row = spec->row_stop;
-	o.scan.include_start = !spec->row_start_exclusive;
-	o.scan.include_stop = spec->row_stop_inclusive && spec->row_stop.len;
-	o.scan.reversed = spec->reversed;
+	scan_ask_rows(&o.scan, spec);
 	if (r == 0)
 		r = table_scan_new(&o, &scan);
 	if (r == 0)

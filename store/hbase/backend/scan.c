@@ -25,10 +25,7 @@ struct hbase_scan {
 	uint64_t limit_rows, rows;
 	struct scan_request request;
 
-	/* The column of the last result. */
-	bool has_last;
-	struct buf last;
-	size_t last_row, last_family;
+	struct cell_name last; /* of the last result; no row: there is none */
 
 	/* A cell that was read and belongs to the next row. */
 	bool has_ahead;
@@ -51,7 +48,7 @@ void hbase_scan_close(struct scan *base)
 
 	table_scan_free(sc->cells);
 	scan_request_free(&sc->request);
-	buf_free(&sc->last);
+	cell_name_free(&sc->last);
 	scan_row_free(&sc->row);
 	pick_free(&sc->pick);
 	free(sc);
@@ -240,38 +237,15 @@ static int next_picked(struct hbase_scan *sc, struct cell *out)
 static bool is_new(const struct hbase_scan *sc, const struct cell *c,
 		   bool *new_row)
 {
-	struct bytes row, family, qualifier;
-
-	*new_row = true;
-	if (!sc->has_last)
-		return true;
-	row = bytes_of(sc->last.data, sc->last_row);
-	family = bytes_of(row.data + row.len, sc->last_family);
-	qualifier = bytes_of(family.data + family.len,
-			     sc->last.len - row.len - family.len);
-	*new_row = !bytes_eq(row, c->row);
+	*new_row = !bytes_eq(sc->last.row, c->row);
 	if (*new_row || sc->granularity == SCAN_CELLS)
 		return true;
 	if (sc->granularity == SCAN_ROWS)
 		return false;
-	if (!bytes_eq(family, c->family))
+	if (!bytes_eq(sc->last.family, c->family))
 		return true;
 	return sc->granularity == SCAN_COLUMNS &&
-	       !bytes_eq(qualifier, c->qualifier);
-}
-
-static int remember(struct hbase_scan *sc, const struct cell *c)
-{
-	struct encoder e = {.out = &sc->last};
-
-	sc->last.len = 0;
-	put_raw(&e, c->row.data, c->row.len);
-	put_raw(&e, c->family.data, c->family.len);
-	put_raw(&e, c->qualifier.data, c->qualifier.len);
-	sc->last_row = c->row.len;
-	sc->last_family = c->family.len;
-	sc->has_last = true;
-	return e.err ? no_memory() : 0;
+	       !bytes_eq(sc->last.qualifier, c->qualifier);
 }
 
 static int next_of_row(struct hbase_scan *sc, struct cell *out)
@@ -316,8 +290,7 @@ static int next_result(struct hbase_scan *sc, struct cell *out)
 	if (new_row && sc->limit_rows && sc->rows == sc->limit_rows)
 		return 0;
 	sc->rows += new_row;
-	r = remember(sc, out);
-	return r < 0 ? r : 1;
+	return cell_name_set(&sc->last, out) < 0 ? no_memory() : 1;
 }
 
 /*

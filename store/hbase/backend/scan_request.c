@@ -25,8 +25,7 @@ static struct bytes keep(struct scan_request *q, struct bytes s)
 
 static int reserve(struct scan_request *q, const struct scan_spec *spec)
 {
-	size_t total = spec->row_start.len + spec->row_stop.len +
-		       spec->qual_start.len + spec->qual_stop.len + 1;
+	size_t total = spec->qual_start.len + spec->qual_stop.len + 1;
 
 	for (size_t i = 0; i < spec->ncolumns; i++)
 		total += spec->columns[i].family.len +
@@ -219,18 +218,21 @@ static int add_filters(struct scan_request *q, struct table *t,
 	return filter_message(&q->filters, &scan->filter);
 }
 
-static void add_rows(struct scan_request *q, const struct scan_spec *spec,
-		     struct range_scan_options *o)
+void scan_ask_rows(struct pb_scan *scan, const struct scan_spec *spec)
 {
-	struct pb_scan *scan = &o->scan;
-
 	if (spec->row_start.len)
-		scan->start_row = keep(q, spec->row_start);
+		scan->start_row = spec->row_start;
 	if (spec->row_stop.len)
-		scan->stop_row = keep(q, spec->row_stop);
+		scan->stop_row = spec->row_stop;
 	scan->include_start = !spec->row_start_exclusive;
 	scan->include_stop = spec->row_stop_inclusive && spec->row_stop.len;
 	scan->reversed = spec->reversed;
+}
+
+static void add_rows(struct scan_request *q, const struct scan_spec *spec,
+		     struct range_scan_options *o)
+{
+	scan_ask_rows(&o->scan, spec);
 	/* A filter may leave rows out, and so may limits of families. */
 	if (!q->picks && spec->limit_rows && spec->limit_rows < INT32_MAX)
 		o->rows_max = (uint32_t)spec->limit_rows;

@@ -26,6 +26,8 @@ struct scan_request {
 	bool by_filter; /* columns are picked by a filter of the server */
 };
 
+/* Sets the bounds of its rows, which are the spec's. */
+void scan_ask_rows(struct pb_scan *scan, const struct scan_spec *spec);
 /*
  * Has a Scan show what is deleted too, and delete markers: in HBase such a scan is
  * of whole families.

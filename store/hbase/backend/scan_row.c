@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/value/array.h"
 #include "store/value/codec.h"
 #include "store/value/why.h"
 
@@ -22,15 +23,8 @@ int scan_row_add(struct scan_row *r, const struct cell *c)
 {
 	struct encoder e = {.out = &r->bytes};
 
-	if (r->n == r->cap) {
-		size_t cap = r->cap ? 2 * r->cap : 16;
-		struct cell *all = realloc(r->cells, cap * sizeof(*all));
-
-		if (!all)
-			return why(-ENOMEM, "out of memory for a row");
-		r->cells = all;
-		r->cap = cap;
-	}
+	if (ARRAY_RESERVE(r->cells, r->cap, r->n + 1) < 0)
+		return why(-ENOMEM, "out of memory for a row");
 	r->cells[r->n++] = *c;
 	put_raw(&e, c->row.data, c->row.len);
 	put_raw(&e, c->family.data, c->family.len);

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -224,17 +223,9 @@ int hbase_no_such_name(struct bytes name)
 int hbase_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema)
 {
-	struct schema open;
-	int r;
-
-	if (clone_is_named(name))
-		return hbase_no_such_name(name);
-	if (schema)
-		return admin_create(hbase_of(s)->cluster, name, schema);
-	schema_init(&open, geteuid(), getegid());
-	r = admin_create(hbase_of(s)->cluster, name, &open);
-	schema_free(&open);
-	return r;
+	return clone_is_named(name)
+		       ? hbase_no_such_name(name)
+		       : admin_create(hbase_of(s)->cluster, name, schema);
 }
 
 /* A dropped table has no .snapshot in which its snapshots are seen. */

@@ -39,7 +39,7 @@ struct range_scan {
 	struct decoder cells;
 	/* The last cell of the batch before, if any. */
 	bool has_last, skips;
-	struct buf last_key; /* its row, family and qualifier */
+	struct cell_name last_name;
 	struct cell last;
 };
 
@@ -77,6 +77,26 @@ int range_scan_new(const struct range_scan_options *o, struct range_scan **out)
 	return 0;
 }
 
+/* Sends a call to the server of the region. */
+static int send(struct range_scan *s, const struct pb_scan_request *m,
+		uint64_t deadline_ns, struct attempt *call, struct failure *f)
+{
+	const struct rpc_request q = {
+		.method = "Scan",
+		.type = &pb_scan_request,
+		.message = m,
+		.deadline_ns = deadline_ns,
+	};
+
+	return attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT, &q,
+			     call, f);
+}
+
+static uint64_t until(const struct range_scan *s)
+{
+	return cluster_retry(s->cluster).deadline_ns;
+}
+
 static int take_batch(struct range_scan *s)
 {
 	struct pb_scan_response m;
@@ -107,11 +127,6 @@ static int take_batch(struct range_scan *s)
 static void close_scanner(struct range_scan *s)
 {
 	struct pb_scan_request m;
-	struct rpc_request q = {
-		.method = "Scan",
-		.type = &pb_scan_request,
-		.message = &m,
-	};
 	struct why_kept kept;
 	struct failure f;
 	struct attempt call = {0};
@@ -133,10 +148,7 @@ static void close_scanner(struct range_scan *s)
 	proto_init(&pb_scan_request, &m);
 	m.scanner = s->scanner;
 	m.close = true;
-	q.deadline_ns = cluster_retry(s->cluster).deadline_ns;
-	if (attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT, &q,
-			  &call, &f) == 0 &&
-	    r != -ETIMEDOUT)
+	if (send(s, &m, until(s), &call, &f) == 0 && r != -ETIMEDOUT)
 		attempt_linger(s->cluster, &call, GOODBYE_MS);
 	attempt_end(&call);
 	why_restore(&kept);
@@ -154,27 +166,19 @@ void range_scan_free(struct range_scan *s)
 	buf_free(&s->table_name);
 	buf_free(&s->bounds);
 	buf_free(&s->row);
-	buf_free(&s->last_key);
+	cell_name_free(&s->last_name);
 	free(s);
 }
 
 /* Keeps the last cell of a batch whose memory goes. */
 static int keep_last(struct range_scan *s, const struct cell *c)
 {
-	struct encoder e = {.out = &s->last_key};
-	const uint8_t *at;
-
-	s->last_key.len = 0;
-	put_raw(&e, c->row.data, c->row.len);
-	put_raw(&e, c->family.data, c->family.len);
-	put_raw(&e, c->qualifier.data, c->qualifier.len);
-	if (e.err)
-		return why(e.err, "out of memory for a scan");
-	at = s->last_key.data;
+	if (cell_name_set(&s->last_name, c) < 0)
+		return why(-ENOMEM, "out of memory for a scan");
 	s->last = *c;
-	s->last.row.data = at;
-	s->last.family.data = at + c->row.len;
-	s->last.qualifier.data = at + c->row.len + c->family.len;
+	s->last.row = s->last_name.row;
+	s->last.family = s->last_name.family;
+	s->last.qualifier = s->last_name.qualifier;
 	s->has_last = true;
 	return 0;
 }
@@ -245,12 +249,6 @@ static int open_scanner(struct range_scan *s, struct failure *f)
 static int ask_next(struct range_scan *s, struct failure *f)
 {
 	struct pb_scan_request m;
-	struct rpc_request q = {
-		.method = "Scan",
-		.type = &pb_scan_request,
-		.message = &m,
-		.deadline_ns = cluster_retry(s->cluster).deadline_ns,
-	};
 
 	proto_init(&pb_scan_request, &m);
 	m.scanner = s->scanner;
@@ -258,8 +256,7 @@ static int ask_next(struct range_scan *s, struct failure *f)
 	m.sequence = s->sequence++;
 	m.takes_partials = m.takes_heartbeats = true;
 	s->is_ahead = true;
-	return attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT, &q,
-			     &s->calls[!s->at], f);
+	return send(s, &m, until(s), &s->calls[!s->at], f);
 }
 
 /* The same before it is needed. What cannot be asked now is asked then. */
@@ -377,12 +374,7 @@ static void drop_region(struct range_scan *s)
 int range_scan_start(struct range_scan *s, struct retry *retry)
 {
 	struct pb_scan_request m;
-	struct rpc_request q = {
-		.method = "Scan",
-		.type = &pb_scan_request,
-		.message = &m,
-		.deadline_ns = cluster_retry(s->cluster).deadline_ns,
-	};
+	uint64_t deadline_ns = until(s);
 	struct patience kept;
 	struct failure f;
 	int r = region_find(s->cluster, s->table, buf_bytes(&s->row),
@@ -393,9 +385,7 @@ int range_scan_start(struct range_scan *s, struct retry *retry)
 	opening(s, &m);
 	m.region = (struct pb_region){true, REGION_BY_NAME, s->region->name};
 	kept = patience;
-	s->is_started =
-		attempt_start(s->cluster, &s->region->server, SERVICE_CLIENT,
-			      &q, &s->calls[s->at], &f) == 0;
+	s->is_started = send(s, &m, deadline_ns, &s->calls[s->at], &f) == 0;
 	/*
 	 * Then it is opened when it is read, with all tries; what was lost in asking
 	 * ahead is not taken from the time of what is read before.

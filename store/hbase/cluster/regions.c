@@ -6,6 +6,7 @@
 
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/hbase/wire/messages.h"
+#include "store/value/array.h"
 #include "store/value/why.h"
 
 #define META "hbase:meta"
@@ -134,18 +135,8 @@ static void remember(struct regions *rs, struct region *r)
 	for (i = rs->n; i > 0; i--)
 		if (overlap(rs->all[i - 1], r))
 			remove_at(rs, i - 1);
-	if (rs->n == rs->cap) {
-		size_t cap = rs->cap ? 2 * rs->cap : 16;
-		struct region **all =
-			realloc(rs->all, cap * sizeof(struct region *));
-
-		if (all) {
-			rs->all = all;
-			rs->cap = cap;
-		}
-	}
 	/* Without memory it is asked for again. */
-	if (rs->n < rs->cap) {
+	if (ARRAY_RESERVE(rs->all, rs->cap, rs->n + 1) == 0) {
 		i = count_up_to(rs, r->table, r->start, false);
 		memmove(&rs->all[i + 1], &rs->all[i],
 			(rs->n - i) * sizeof(struct region *));
