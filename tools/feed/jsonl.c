@@ -144,17 +144,15 @@ int jsonl_next(struct input *in, struct record *out)
 
 int jsonl_write(const struct format *f, const struct record *r, struct buf *out)
 {
-	int bad = json_open(out, NULL, '{');
+	struct json json = {.out = out};
 
-	for (size_t i = 0; bad == 0 && i < r->n; i++) {
+	json_open(&json, NULL, '{');
+	for (size_t i = 0; i < r->n; i++) {
 		const struct field *field = &r->fields[i];
 
-		if (field->absent)
-			continue;
-		bad = field->bare ? json_bare(out, field->name, field->value)
-				  : json_member(out, field->name, field->value);
+		if (!field->absent)
+			(field->bare ? json_bare : json_member)(
+				&json, field->name, field->value);
 	}
-	if (bad == 0)
-		bad = json_close(out, '}');
-	return bad < 0 ? bad : buf_append(out, "\n", 1);
+	return json_end_line(&json);
 }

@@ -5,9 +5,15 @@
 
 #include "store/value/utf8.h"
 
-static int json_add(struct buf *out, const char *s)
+static void put(struct json *j, const void *data, size_t len)
 {
-	return buf_append(out, s, strlen(s));
+	if (j->err == 0)
+		j->err = buf_append(j->out, data, len);
+}
+
+static void json_add(struct json *j, const char *s)
+{
+	put(j, s, strlen(s));
 }
 
 static bool is_utf8(struct bytes s)
@@ -21,12 +27,12 @@ static bool is_utf8(struct bytes s)
 }
 
 /* Appends @value, which is UTF-8, in quotes. */
-static int add_quoted(struct buf *out, struct bytes value)
+static void add_quoted(struct json *j, struct bytes value)
 {
 	char escape[8];
-	int r = json_add(out, "\"");
 
-	for (size_t i = 0; r == 0 && i < value.len; i++) {
+	json_add(j, "\"");
+	for (size_t i = 0; i < value.len; i++) {
 		uint8_t c = value.data[i];
 
 		if (c == '"' || c == '\\')
@@ -39,18 +45,19 @@ static int add_quoted(struct buf *out, struct bytes value)
 			snprintf(escape, sizeof(escape), "\\u%04x", c);
 		else
 			escape[0] = '\0';
-		r = escape[0] ? json_add(out, escape) : buf_append(out, &c, 1);
+		put(j, escape[0] ? escape : (const char *)&c,
+		    escape[0] ? strlen(escape) : 1);
 	}
-	return r < 0 ? r : json_add(out, "\"");
+	json_add(j, "\"");
 }
 
-static int add_base64(struct buf *out, struct bytes value)
+static void add_base64(struct json *j, struct bytes value)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	int r = json_add(out, "\"");
 
-	for (size_t i = 0; r == 0 && i < value.len; i += 3) {
+	json_add(j, "\"");
+	for (size_t i = 0; i < value.len; i += 3) {
 		size_t n = value.len - i < 3 ? value.len - i : 3;
 		uint32_t three = 0;
 		char four[4];
@@ -60,111 +67,111 @@ static int add_base64(struct buf *out, struct bytes value)
 		for (size_t k = 0; k < 4; k++)
 			four[k] = k > n ? '='
 					: digits[three >> (18 - 6 * k) & 63];
-		r = buf_append(out, four, 4);
+		put(j, four, 4);
 	}
-	return r < 0 ? r : json_add(out, "\"");
+	json_add(j, "\"");
+}
+
+static void add_comma(struct json *j)
+{
+	uint8_t last = j->out->len ? j->out->data[j->out->len - 1] : '\n';
+
+	if (last != '{' && last != '[' && last != '\n')
+		json_add(j, ",");
 }
 
 /* Appends a comma if needed, and the name with its suffix. */
-static int begin(struct buf *out, const char *name, const char *suffix)
+static void begin(struct json *j, const char *name, const char *suffix)
 {
-	uint8_t last = out->len ? out->data[out->len - 1] : '\n';
-	int r = 0;
-
-	if (last != '{' && last != '[' && last != '\n')
-		r = json_add(out, ",");
-	if (r < 0 || !name)
-		return r;
-	r = json_add(out, "\"");
-	if (r == 0)
-		r = json_add(out, name);
-	if (r == 0)
-		r = json_add(out, suffix);
-	return r < 0 ? r : json_add(out, "\":");
+	add_comma(j);
+	if (!name)
+		return;
+	json_add(j, "\"");
+	json_add(j, name);
+	json_add(j, suffix);
+	json_add(j, "\":");
 }
 
 /* The same with a name that may need escapes. */
-static int begin_named(struct buf *out, struct bytes name)
+static void begin_named(struct json *j, struct bytes name)
 {
-	int r = begin(out, NULL, "");
-
-	if (r == 0)
-		r = add_quoted(out, name);
-	return r < 0 ? r : json_add(out, ":");
+	add_comma(j);
+	add_quoted(j, name);
+	json_add(j, ":");
 }
 
-int json_open(struct buf *out, const char *name, char bracket)
+void json_open(struct json *j, const char *name, char bracket)
 {
-	int r = begin(out, name, "");
-
-	return r < 0 ? r : buf_append(out, &bracket, 1);
+	begin(j, name, "");
+	put(j, &bracket, 1);
 }
 
-int json_close(struct buf *out, char bracket)
+void json_close(struct json *j, char bracket)
 {
-	return buf_append(out, &bracket, 1);
+	put(j, &bracket, 1);
 }
 
-int json_bytes(struct buf *out, const char *name, struct bytes value)
+void json_bytes(struct json *j, const char *name, struct bytes value)
 {
 	bool text = is_utf8(value);
-	int r = begin(out, name, text ? "" : "_base64");
 
-	if (r < 0)
-		return r;
-	return text ? add_quoted(out, value) : add_base64(out, value);
+	begin(j, name, text ? "" : "_base64");
+	(text ? add_quoted : add_base64)(j, value);
 }
 
-int json_member(struct buf *out, struct bytes name, struct bytes value)
+void json_member(struct json *j, struct bytes name, struct bytes value)
 {
-	int r = begin_named(out, name);
-
-	if (r < 0)
-		return r;
-	if (is_utf8(value))
-		return add_quoted(out, value);
-	r = json_add(out, "{\"base64\":");
-	if (r == 0)
-		r = add_base64(out, value);
-	return r < 0 ? r : json_add(out, "}");
+	begin_named(j, name);
+	if (is_utf8(value)) {
+		add_quoted(j, value);
+		return;
+	}
+	json_add(j, "{\"base64\":");
+	add_base64(j, value);
+	json_add(j, "}");
 }
 
-int json_bare(struct buf *out, struct bytes name, struct bytes word)
+void json_bare(struct json *j, struct bytes name, struct bytes word)
 {
-	int r = begin_named(out, name);
-
-	return r < 0 ? r : buf_append(out, word.data, word.len);
+	begin_named(j, name);
+	put(j, word.data, word.len);
 }
 
-int json_str(struct buf *out, const char *name, const char *value)
+void json_str(struct json *j, const char *name, const char *value)
 {
-	return json_bytes(out, name, bytes_str(value));
+	if (value)
+		json_bytes(j, name, bytes_str(value));
 }
 
-static int add_word(struct buf *out, const char *name, const char *word)
+static void add_word(struct json *j, const char *name, const char *word)
 {
-	int r = begin(out, name, "");
-
-	return r < 0 ? r : json_add(out, word);
+	begin(j, name, "");
+	json_add(j, word);
 }
 
-int json_int(struct buf *out, const char *name, int64_t value)
+void json_int(struct json *j, const char *name, int64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRId64, value);
-	return add_word(out, name, text);
+	add_word(j, name, text);
 }
 
-int json_uint(struct buf *out, const char *name, uint64_t value)
+void json_uint(struct json *j, const char *name, uint64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return add_word(out, name, text);
+	add_word(j, name, text);
 }
 
-int json_bool(struct buf *out, const char *name, bool value)
+void json_bool(struct json *j, const char *name, bool value)
 {
-	return add_word(out, name, value ? "true" : "false");
+	add_word(j, name, value ? "true" : "false");
+}
+
+int json_end_line(struct json *j)
+{
+	json_add(j, "}\n");
+	return j->err;
 }

@@ -12,33 +12,26 @@ int json_note(struct buf *out, struct bytes line)
 {
 	static const char schema[] = "\tschema\t";
 	size_t n = sizeof(schema) - 1;
+	char *text = strndup((const char *)line.data, line.len), sum[24] = "";
+	struct json json = {.out = out};
 	unsigned long long cells = 0;
-	char sum[24] = "", *text;
-	int version = 0, r;
+	int version = 0;
 
-	if (bytes_has_prefix(line, bytes_str(schema))) {
-		r = json_open(out, NULL, '{');
-		if (r == 0)
-			r = json_bytes(out, "schema",
-				       bytes_of(line.data + n, line.len - n));
-		goto close;
-	}
-	text = strndup((const char *)line.data, line.len);
 	if (!text)
 		return -ENOMEM;
-	r = json_open(out, NULL, '{');
-	if (r == 0 && sscanf(text, "\tcellfs export %d", &version) == 1)
-		r = json_int(out, "export", version);
-	else if (r == 0 && sscanf(text, "\tend\tcells=%llu\txxh64=%20s", &cells,
-				  sum) == 2)
-		r = json_uint(out, "cells", cells);
-	if (r == 0 && sum[0])
-		r = json_str(out, "xxh64", sum);
+	json_open(&json, NULL, '{');
+	if (bytes_has_prefix(line, bytes_str(schema)))
+		json_bytes(&json, "schema",
+			   bytes_of(line.data + n, line.len - n));
+	else if (sscanf(text, "\tcellfs export %d", &version) == 1)
+		json_int(&json, "export", version);
+	else if (sscanf(text, "\tend\tcells=%llu\txxh64=%20s", &cells, sum) ==
+		 2)
+		json_uint(&json, "cells", cells);
+	if (sum[0])
+		json_str(&json, "xxh64", sum);
 	free(text);
-close:
-	if (r == 0)
-		r = json_close(out, '}');
-	return r < 0 ? r : buf_append(out, "\n", 1);
+	return json_end_line(&json);
 }
 
 enum member {

@@ -51,64 +51,18 @@ static int printed(int r)
 	return output.len >= OUTPUT_BYTES ? print_end() : EXIT_DONE;
 }
 
-/* What has been added to the line of JSON: 0, or the error that ends it. */
-static int line_err;
-
-static void open_in_line(const char *name, char bracket)
-{
-	if (line_err == 0)
-		line_err = json_open(&output, name, bracket);
-}
-
-static void close_in_line(char bracket)
-{
-	if (line_err == 0)
-		line_err = json_close(&output, bracket);
-}
+/* The line of JSON that is being made. */
+static struct json line = {.out = &output};
 
 static void begin_line(void)
 {
-	line_err = 0;
-	open_in_line(NULL, '{');
+	line.err = 0;
+	json_open(&line, NULL, '{');
 }
 
 static int end_line(void)
 {
-	close_in_line('}');
-	if (line_err == 0)
-		line_err = buf_append(&output, "\n", 1);
-	return printed(line_err);
-}
-
-/* Nothing, of a text that is NULL. */
-static void add_text(const char *name, const char *text)
-{
-	if (line_err == 0 && text)
-		line_err = json_str(&output, name, text);
-}
-
-static void add_bytes(const char *name, struct bytes b)
-{
-	if (line_err == 0)
-		line_err = json_bytes(&output, name, b);
-}
-
-static void add_number(const char *name, uint64_t n)
-{
-	if (line_err == 0)
-		line_err = json_uint(&output, name, n);
-}
-
-static void add_signed(const char *name, int64_t n)
-{
-	if (line_err == 0)
-		line_err = json_int(&output, name, n);
-}
-
-static void add_truth(const char *name, bool truth)
-{
-	if (line_err == 0)
-		line_err = json_bool(&output, name, truth);
+	return printed(json_end_line(&line));
 }
 
 static int text_line(const char *fmt, ...)
@@ -117,36 +71,36 @@ static int text_line(const char *fmt, ...)
 static int text_line(const char *fmt, ...)
 {
 	va_list ap;
-	char *line;
+	char *text;
 	int n, r;
 
 	va_start(ap, fmt);
-	n = vasprintf(&line, fmt, ap);
+	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		return fail_memory();
-	r = buf_append(&output, line, (size_t)n);
-	free(line);
+	r = buf_append(&output, text, (size_t)n);
+	free(text);
 	return printed(r);
 }
 
 static void begin_cell(const struct cell *c)
 {
 	begin_line();
-	add_bytes("row", c->row);
-	add_bytes("family", c->family);
-	add_bytes("qualifier", c->qualifier);
-	add_signed("timestamp", c->ts);
+	json_bytes(&line, "row", c->row);
+	json_bytes(&line, "family", c->family);
+	json_bytes(&line, "qualifier", c->qualifier);
+	json_int(&line, "timestamp", c->ts);
 }
 
 static int json_cell(const struct cell *c)
 {
 	begin_cell(c);
-	add_bytes("value", c->value);
+	json_bytes(&line, "value", c->value);
 	if (c->ttl_ms)
-		add_number("ttl", c->ttl_ms);
+		json_uint(&line, "ttl", c->ttl_ms);
 	if (c->kind != CELL_PUT)
-		add_text("kind", kind_name(c->kind));
+		json_str(&line, "kind", kind_name(c->kind));
 	return end_line();
 }
 
@@ -223,7 +177,7 @@ int print_row(struct bytes row)
 
 	if (json) {
 		begin_line();
-		add_bytes("row", row);
+		json_bytes(&line, "row", row);
 		return end_line();
 	}
 	r = cells_format_name(row, &output);
@@ -235,7 +189,7 @@ int print_counter(const struct cell *c, int64_t n)
 	if (!json)
 		return text_line("%lld\n", (long long)n);
 	begin_cell(c);
-	add_signed("counter", n);
+	json_int(&line, "counter", n);
 	return end_line();
 }
 
@@ -244,7 +198,7 @@ int print_name(const char *what, const char *name)
 	if (!json)
 		return text_line("%s\n", name);
 	begin_line();
-	add_text(what, name);
+	json_str(&line, what, name);
 	return end_line();
 }
 
@@ -254,8 +208,8 @@ int print_namespace(const char *name, uint64_t tables)
 		return text_line("namespace %s\ntables %llu\n", name,
 				 (unsigned long long)tables);
 	begin_line();
-	add_text("namespace", name);
-	add_number("tables", tables);
+	json_str(&line, "namespace", name);
+	json_uint(&line, "tables", tables);
 	return end_line();
 }
 
@@ -264,7 +218,7 @@ int print_figure(const char *what, uint64_t n)
 	if (!json)
 		return text_line("%llu\n", (unsigned long long)n);
 	begin_line();
-	add_number(what, n);
+	json_uint(&line, what, n);
 	return end_line();
 }
 
@@ -273,7 +227,7 @@ int print_truth(const char *what, bool truth)
 	if (!json)
 		return EXIT_DONE;
 	begin_line();
-	add_truth(what, truth);
+	json_bool(&line, what, truth);
 	return end_line();
 }
 
@@ -281,15 +235,15 @@ static void add_family(const struct family_schema *f)
 {
 	struct family_attr attr;
 
-	open_in_line(NULL, '{');
-	add_text("name", f->name);
+	json_open(&line, NULL, '{');
+	json_str(&line, "name", f->name);
 	for (unsigned i = 0; family_attr_get(&f->attrs, i, &attr); i++) {
 		if (attr.choice)
-			add_text(attr.word, attr.choice);
+			json_str(&line, attr.word, attr.choice);
 		else
-			add_number(attr.word, attr.number);
+			json_uint(&line, attr.word, attr.number);
 	}
-	close_in_line('}');
+	json_close(&line, '}');
 }
 
 static int json_schema(const char *table, const struct schema *s)
@@ -298,17 +252,17 @@ static int json_schema(const char *table, const struct schema *s)
 
 	snprintf(mode, sizeof(mode), "%04o", s->mode);
 	begin_line();
-	add_text("table", table);
-	add_text("families", s->fixed ? "fixed" : "open");
-	add_text("mode", mode);
-	add_number("uid", s->uid);
-	add_number("gid", s->gid);
+	json_str(&line, "table", table);
+	json_str(&line, "families", s->fixed ? "fixed" : "open");
+	json_str(&line, "mode", mode);
+	json_uint(&line, "uid", s->uid);
+	json_uint(&line, "gid", s->gid);
 	if (s->quota)
-		add_number("quota", s->quota);
-	open_in_line("family", '[');
+		json_uint(&line, "quota", s->quota);
+	json_open(&line, "family", '[');
 	for (uint32_t i = 0; i < s->nfamilies; i++)
 		add_family(&s->families[i]);
-	close_in_line(']');
+	json_close(&line, ']');
 	return end_line();
 }
 
@@ -324,26 +278,26 @@ int print_stat(const struct store_stat *st)
 		return text_line("%-30s %12llu  %s\n", st->name,
 				 (unsigned long long)st->value, st->help);
 	begin_line();
-	add_text("name", st->name);
-	add_number("value", st->value);
-	add_truth("counter", st->counter);
-	add_text("help", st->help);
+	json_str(&line, "name", st->name);
+	json_uint(&line, "value", st->value);
+	json_bool(&line, "counter", st->counter);
+	json_str(&line, "help", st->help);
 	return end_line();
 }
 
 static int json_status(const struct print_status *st)
 {
 	begin_line();
-	add_text("store", st->store);
-	add_text("mountpoint", st->mountpoint);
-	add_truth("healthy", !st->trouble);
-	add_text("trouble", st->trouble);
+	json_str(&line, "store", st->store);
+	json_str(&line, "mountpoint", st->mountpoint);
+	json_bool(&line, "healthy", !st->trouble);
+	json_str(&line, "trouble", st->trouble);
 	if (!st->unknown)
-		add_number("tables", st->tables);
+		json_uint(&line, "tables", st->tables);
 	if (!st->unknown && st->told) {
-		add_number("files", st->files);
-		add_number("bytes", st->bytes);
-		add_number("damaged", st->damaged);
+		json_uint(&line, "files", st->files);
+		json_uint(&line, "bytes", st->bytes);
+		json_uint(&line, "damaged", st->damaged);
 	}
 	return end_line();
 }
@@ -381,17 +335,17 @@ static int json_table(const char *name, const struct table_info *i,
 		      uint64_t quota)
 {
 	begin_line();
-	add_text("table", name);
+	json_str(&line, "table", name);
 	if (!i)
 		return end_line();
-	add_truth("exact", i->exact);
-	add_number("rows", i->rows);
-	add_number("cells", i->cells);
-	add_number("files", i->files);
-	add_number("bytes", i->bytes);
+	json_bool(&line, "exact", i->exact);
+	json_uint(&line, "rows", i->rows);
+	json_uint(&line, "cells", i->cells);
+	json_uint(&line, "files", i->files);
+	json_uint(&line, "bytes", i->bytes);
 	if (quota)
-		add_number("quota", quota);
-	add_number("damaged", i->damaged);
+		json_uint(&line, "quota", quota);
+	json_uint(&line, "damaged", i->damaged);
 	return end_line();
 }
 
@@ -428,8 +382,8 @@ int print_faults(const char *store, int faults)
 		return text_line("%s: %d fault%s\n", store, faults,
 				 faults == 1 ? "" : "s");
 	begin_line();
-	add_text("store", store);
-	add_signed("faults", faults);
+	json_str(&line, "store", store);
+	json_int(&line, "faults", faults);
 	return end_line();
 }
 
@@ -452,17 +406,17 @@ static int lost_line(const struct store_rescue *n)
 
 static void add_lost(const struct store_rescue *n)
 {
-	add_text("lost", n->file);
-	add_text("table", n->table);
-	add_text("family", n->family);
-	add_number("offset", n->offset);
+	json_str(&line, "lost", n->file);
+	json_str(&line, "table", n->table);
+	json_str(&line, "family", n->family);
+	json_uint(&line, "offset", n->offset);
 	if (n->bytes)
-		add_number("bytes", n->bytes);
+		json_uint(&line, "bytes", n->bytes);
 	if (n->from.len)
-		add_bytes("from", n->from);
+		json_bytes(&line, "from", n->from);
 	if (n->to.len)
-		add_bytes("to", n->to);
-	add_text("reason", n->reason);
+		json_bytes(&line, "to", n->to);
+	json_str(&line, "reason", n->reason);
 }
 
 static int json_rescue(const struct store_rescue *n)
@@ -471,12 +425,12 @@ static int json_rescue(const struct store_rescue *n)
 	if (n->kind == RESCUE_LOST) {
 		add_lost(n);
 	} else if (n->kind == RESCUE_NOTE) {
-		add_text("note", n->reason);
+		json_str(&line, "note", n->reason);
 	} else {
-		add_text("table", n->table);
-		add_text("family", n->family);
-		add_number("rows", n->rows);
-		add_number("cells", n->cells);
+		json_str(&line, "table", n->table);
+		json_str(&line, "family", n->family);
+		json_uint(&line, "rows", n->rows);
+		json_uint(&line, "cells", n->cells);
 	}
 	return end_line();
 }
@@ -504,8 +458,8 @@ int print_snapshot(const struct snapshot_info *info)
 			     : text_line("\t%lld\n", (long long)info->taken_ms);
 	}
 	begin_line();
-	add_text("snapshot", info->name);
-	add_signed("taken", info->taken_ms);
+	json_str(&line, "snapshot", info->name);
+	json_int(&line, "taken", info->taken_ms);
 	return end_line();
 }
 
@@ -519,11 +473,11 @@ int print_backup(uint64_t number, int64_t taken_ms, uint64_t files,
 				 (unsigned long long)bytes,
 				 (unsigned long long)log);
 	begin_line();
-	add_number("backup", number);
-	add_signed("taken", taken_ms);
-	add_number("files", files);
-	add_number("bytes", bytes);
-	add_number("log", log);
+	json_uint(&line, "backup", number);
+	json_int(&line, "taken", taken_ms);
+	json_uint(&line, "files", files);
+	json_uint(&line, "bytes", bytes);
+	json_uint(&line, "log", log);
 	return end_line();
 }
 
@@ -539,11 +493,11 @@ int print_backup_made(uint64_t number, uint64_t files, uint64_t bytes,
 			(unsigned long long)carried_files,
 			(unsigned long long)carried, (long long)moment_ms);
 	begin_line();
-	add_number("backup", number);
-	add_number("files", files);
-	add_number("bytes", bytes);
-	add_number("carried_files", carried_files);
-	add_number("carried", carried);
-	add_signed("moment", moment_ms);
+	json_uint(&line, "backup", number);
+	json_uint(&line, "files", files);
+	json_uint(&line, "bytes", bytes);
+	json_uint(&line, "carried_files", carried_files);
+	json_uint(&line, "carried", carried);
+	json_int(&line, "moment", moment_ms);
 	return end_line();
 }
