@@ -38,21 +38,13 @@ int parse_backup(struct request *rq)
 	return EXIT_DONE;
 }
 
-static uint64_t bytes_of_all(const struct inventory *r)
+/* Of all files, or of those of the kept log. */
+static uint64_t bytes_of_files(const struct inventory *r, bool log)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < r->nfiles; i++)
-		bytes += r->files[i].is.bytes;
-	return bytes;
-}
-
-static uint64_t bytes_of_log(const struct inventory *r)
-{
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < r->nfiles; i++)
-		if (hold_is_kept(&r->files[i].is))
+		if (!log || hold_is_kept(&r->files[i].is))
 			bytes += r->files[i].is.bytes;
 	return bytes;
 }
@@ -64,8 +56,9 @@ static int print_one(const struct folder *f, uint64_t number)
 
 	if (folder_inventory(f, number, &r) < 0)
 		return fail_store(f->path);
-	code = print_backup(number, r.taken_ms, r.nfiles, bytes_of_all(&r),
-			    bytes_of_log(&r));
+	code = print_backup(number, r.taken_ms, r.nfiles,
+			    bytes_of_files(&r, false),
+			    bytes_of_files(&r, true));
 	inventory_free(&r);
 	return code;
 }

@@ -29,13 +29,6 @@ struct making {
 	struct backup_done done;
 };
 
-static int failed(const char *call, const char *name)
-{
-	int err = -errno;
-
-	return why(err, "%s %s: %s", call, name, strerror(errno));
-}
-
 /* Does the table file that lies in @dir have the sum? */
 static bool has_sum(int dir, const struct hold_file *f)
 {
@@ -188,9 +181,8 @@ static bool is_carried(void *arg, const char *name)
 static bool check_went(void *arg, uint64_t bytes)
 {
 	const struct finding *k = arg;
-	const struct carry_watch *w = k->m->watch;
 
-	return !w || w->went(w->arg, bytes);
+	return carry_went(k->m->watch, bytes);
 }
 
 /* What was carried is as it is in the store: is that sound? */
@@ -271,7 +263,7 @@ static int open_all(struct making *m)
 
 	m->source = open(m->store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (m->source < 0)
-		return failed("opening", m->store);
+		return carry_failed("opening", m->store);
 	r = newest ? folder_inventory(f, newest, &m->before) : 0;
 	if (r < 0)
 		return r;

@@ -13,18 +13,34 @@
 
 #define PIECE ((size_t)1 << 20)
 
-static int failed(const char *call, const char *name)
+int carry_failed(const char *call, const char *name)
 {
 	int err = -errno;
 
 	return why(err, "%s %s: %s", call, name, strerror(errno));
 }
 
+bool carry_went(const struct carry_watch *w, uint64_t bytes)
+{
+	return !w || w->went(w->arg, bytes);
+}
+
 static int went(const struct carry_watch *w, uint64_t bytes)
 {
-	return !w || !w->went || w->went(w->arg, bytes)
-		       ? 0
-		       : why(-ECANCELED, "stopped");
+	return carry_went(w, bytes) ? 0 : why(-ECANCELED, "stopped");
+}
+
+int carry_write(int fd, struct bytes b, const char *name)
+{
+	while (b.len) {
+		ssize_t n = write(fd, b.data, b.len);
+
+		if (n < 0 && errno != EINTR)
+			return carry_failed("writing", name);
+		b.data += n > 0 ? n : 0;
+		b.len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }
 
 uint64_t carry_most(const struct hold_file *f)
@@ -42,9 +58,9 @@ static int open_source(int dir, const struct hold_file *f, int *fd)
 	if (*fd < 0 && errno == ENOENT)
 		return why(-EUCLEAN, "%s is missing", f->name);
 	if (*fd < 0)
-		return failed("opening", f->name);
+		return carry_failed("opening", f->name);
 	if (fstat(*fd, &st) < 0)
-		r = failed("looking at", f->name);
+		r = carry_failed("looking at", f->name);
 	else if ((uint64_t)st.st_size == f->size)
 		return 0;
 	else
@@ -73,7 +89,7 @@ static int read_pieces(int fd, const struct hold_file *f,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			r = n ? failed("reading", f->name)
+			r = n ? carry_failed("reading", f->name)
 			      : why(-EUCLEAN, "%s became shorter", f->name);
 			break;
 		}
@@ -83,7 +99,7 @@ static int read_pieces(int fd, const struct hold_file *f,
 			put = pwrite(out, piece + done, (size_t)(n - done),
 				     (off_t)at + done);
 			if (put < 0 && errno != EINTR)
-				r = failed("writing", f->name);
+				r = carry_failed("writing", f->name);
 			put = put < 0 ? 0 : put;
 		}
 		at += (uint64_t)n;
@@ -128,9 +144,9 @@ static int open_part(int to, const struct hold_file *f, int *fd)
 
 	part_name(f, name);
 	if (unlinkat(to, name, 0) < 0 && errno != ENOENT)
-		return failed("removing", name);
+		return carry_failed("removing", name);
 	*fd = openat(to, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return *fd < 0 ? failed("making", name) : 0;
+	return *fd < 0 ? carry_failed("making", name) : 0;
 }
 
 /*
@@ -148,9 +164,9 @@ static int finish(int fd, const struct hold_file *f,
 	/* The first one drops what lay behind of a file that was cloned. */
 	if (ftruncate(fd, (off_t)f->bytes) < 0 ||
 	    ftruncate(fd, (off_t)f->size) < 0)
-		return failed("sizing", name);
+		return carry_failed("sizing", name);
 	if (fsync(fd) < 0)
-		return failed("syncing", name);
+		return carry_failed("syncing", name);
 	/* A hint; where it is not taken the page cache is compared. */
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	r = read_pieces(fd, f, w, -1, got);
@@ -167,9 +183,9 @@ static int give_name(int fd, int to, const struct hold_file *f, int r)
 
 	part_name(f, name);
 	if (close(fd) < 0 && r == 0)
-		r = failed("closing", name);
+		r = carry_failed("closing", name);
 	if (r == 0 && renameat(to, name, to, f->name) < 0)
-		r = failed("renaming", name);
+		r = carry_failed("renaming", name);
 	return r;
 }
 
@@ -221,18 +237,11 @@ int carry_bytes(struct bytes b, int to, const struct hold_file *f,
 		uint64_t *hash)
 {
 	uint64_t is = XXH3_64bits(b.data, b.len), got = 0;
-	size_t done = 0;
-	ssize_t n;
 	int fd = -1, r = open_part(to, f, &fd);
 
 	if (r < 0)
 		return r;
-	while (r == 0 && done < b.len) {
-		n = write(fd, b.data + done, b.len - done);
-		if (n < 0 && errno != EINTR)
-			r = failed("writing", f->name);
-		done += n > 0 ? (size_t)n : 0;
-	}
+	r = carry_write(fd, b, f->name);
 	if (r == 0)
 		r = finish(fd, f, NULL, &is, &got);
 	r = give_name(fd, to, f, r);

@@ -31,6 +31,12 @@ enum carry_share {
 	SHARE_FILE, /* or a table file of the caller's itself, with two names */
 };
 
+/* What the last call failed with, as a sentence: its errno, negative. */
+int carry_failed(const char *call, const char *name);
+/* Tells the watch, which may be NULL. False: stop. */
+bool carry_went(const struct carry_watch *w, uint64_t bytes);
+/* Writes all of it to an open file, which errors name so. */
+int carry_write(int fd, struct bytes b, const char *name);
 /* The most that the watch is told of the file. */
 uint64_t carry_most(const struct hold_file *f);
 /*

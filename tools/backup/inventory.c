@@ -10,6 +10,8 @@
 
 #include <xxhash.h>
 
+#include "tools/backup/carry.h"
+
 /* A larger file is no inventory: some 120 bytes a file. */
 #define INVENTORY_MAX ((off_t)1 << 30)
 
@@ -127,18 +129,9 @@ int inventory_parse(struct bytes text, struct inventory *out)
 	return rc;
 }
 
-static int failed(const char *call)
-{
-	int err = -errno;
-
-	return why(err, "%s " INVENTORY_NAME ": %s", call, strerror(errno));
-}
-
 int inventory_write(int dir, const struct inventory *r)
 {
 	struct buf text = {0};
-	size_t done = 0;
-	ssize_t n = 0;
 	int rc = inventory_format(r, &text), fd;
 
 	if (rc < 0) {
@@ -148,17 +141,13 @@ int inventory_write(int dir, const struct inventory *r)
 	fd = openat(dir, INVENTORY_NAME,
 		    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
-		rc = failed("making");
-	while (rc == 0 && done < text.len) {
-		n = write(fd, text.data + done, text.len - done);
-		if (n < 0 && errno != EINTR)
-			rc = failed("writing");
-		done += n > 0 ? (size_t)n : 0;
-	}
+		rc = carry_failed("making", INVENTORY_NAME);
+	if (rc == 0)
+		rc = carry_write(fd, buf_bytes(&text), INVENTORY_NAME);
 	if (rc == 0 && fsync(fd) < 0)
-		rc = failed("syncing");
+		rc = carry_failed("syncing", INVENTORY_NAME);
 	if (fd >= 0 && close(fd) < 0 && rc == 0)
-		rc = failed("closing");
+		rc = carry_failed("closing", INVENTORY_NAME);
 	buf_free(&text);
 	return rc;
 }
@@ -174,9 +163,9 @@ int inventory_read(int dir, struct inventory *out)
 	if (fd < 0 && errno == ENOENT)
 		return why(-ENOENT, "it has no file " INVENTORY_NAME);
 	if (fd < 0)
-		return failed("opening");
+		return carry_failed("opening", INVENTORY_NAME);
 	if (fstat(fd, &st) < 0)
-		rc = failed("reading");
+		rc = carry_failed("reading", INVENTORY_NAME);
 	else if (!S_ISREG(st.st_mode) || st.st_size > INVENTORY_MAX)
 		rc = damaged();
 	else if (buf_reserve(&text, (size_t)st.st_size + 1) < 0)
@@ -185,7 +174,7 @@ int inventory_read(int dir, struct inventory *out)
 		n = read(fd, text.data + text.len,
 			 (size_t)st.st_size - text.len);
 		if (n < 0)
-			rc = failed("reading");
+			rc = carry_failed("reading", INVENTORY_NAME);
 		else
 			text.len += (size_t)n;
 	}

@@ -11,13 +11,6 @@
 
 #include "fs/host/host_dir.h"
 
-static int failed(const char *call, const char *name)
-{
-	int err = -errno;
-
-	return why(err, "%s %s: %s", call, name, strerror(errno));
-}
-
 /* Where the log that it is brought forward by is put, in the new store. */
 #define LOG_DIR "log"
 
@@ -139,10 +132,10 @@ static int roll_forward(struct restoring *k)
 	int log = -1, rc = 0;
 
 	if (mkdirat(k->to, LOG_DIR, 0700) < 0)
-		return failed("making", LOG_DIR);
+		return carry_failed("making", LOG_DIR);
 	log = openat(k->to, LOG_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (log < 0)
-		rc = failed("opening", LOG_DIR);
+		rc = carry_failed("opening", LOG_DIR);
 	if (rc == 0)
 		rc = carry_logs(k, log);
 	if (rc == 0 && asprintf(&path, "%s/" LOG_DIR, k->part) < 0)
@@ -210,7 +203,7 @@ static bool finding_went(void *arg, uint64_t bytes)
 {
 	const struct finding *k = arg;
 
-	return !k->watch || k->watch->went(k->watch->arg, bytes);
+	return carry_went(k->watch, bytes);
 }
 
 static int check_restored(const struct restoring *k)
@@ -232,11 +225,11 @@ static int fill(struct restoring *k, const char *dest)
 	if (rc == 0)
 		rc = check_restored(k);
 	if (rc == 0 && fsync(k->to) < 0)
-		rc = failed("syncing", k->part);
+		rc = carry_failed("syncing", k->part);
 	if (rc == 0 && rename(k->part, dest) < 0)
 		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
 			     ? why(-EEXIST, "%s exists", dest)
-			     : failed("renaming", k->part);
+			     : carry_failed("renaming", k->part);
 	return rc == 0 ? folder_sync_name(k->to, dest) : rc;
 }
 
@@ -248,9 +241,9 @@ static int make_part(const char *part, int *to)
 				     "%s is there, of a restore that was cut: "
 				     "remove it",
 				     part)
-			       : failed("making", part);
+			       : carry_failed("making", part);
 	*to = open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *to < 0 ? failed("opening", part) : 0;
+	return *to < 0 ? carry_failed("opening", part) : 0;
 }
 
 /*
@@ -262,7 +255,7 @@ static int is_free(const char *dest)
 	struct stat st;
 
 	if (lstat(dest, &st) < 0)
-		return errno == ENOENT ? 0 : failed("looking at", dest);
+		return errno == ENOENT ? 0 : carry_failed("looking at", dest);
 	if (host_dir_is_empty(AT_FDCWD, dest) == 1)
 		return 0;
 	return why(-EEXIST, "%s exists: name a new directory", dest);
@@ -371,7 +364,7 @@ static bool check_went(void *arg, uint64_t bytes)
 {
 	const struct checking *k = arg;
 
-	return !k->watch || k->watch->went(k->watch->arg, bytes);
+	return carry_went(k->watch, bytes);
 }
 
 static int check_files(struct checking *k)
