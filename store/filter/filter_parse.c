@@ -184,7 +184,8 @@ static int take_text(struct parser *p, struct filter *f, size_t i)
 	return 0;
 }
 
-static int take_number(struct parser *p, struct filter *f, size_t i)
+static int take_number(struct parser *p, struct filter *f, size_t i,
+		       int64_t max)
 {
 	const struct buf *b = &p->args[i].text;
 	bool minus = b->len && b->data[0] == '-';
@@ -199,6 +200,8 @@ static int take_number(struct parser *p, struct filter *f, size_t i)
 	}
 	if (minus && n)
 		return fail(p, "a number below 0 before here,");
+	if (n > max)
+		return fail(p, "too great a number before here,");
 	more = realloc(f->numbers, (f->nnumbers + 1) * sizeof(*more));
 	if (!more)
 		return why(-ENOMEM, "out of memory for a filter");
@@ -244,52 +247,6 @@ static int take_compare(struct parser *p, struct filter *f, size_t i)
 	return fail(p, "no operator (< <= = != >= >) before here,");
 }
 
-static int take_column_compare(struct parser *p, struct filter *f)
-{
-	int r = take_text(p, f, 0);
-
-	if (r == 0)
-		r = take_text(p, f, 1);
-	return r < 0 ? r : take_compare(p, f, 2);
-}
-
-static int take_single_value(struct parser *p, struct filter *f)
-{
-	int r = take_column_compare(p, f);
-
-	f->flags[0] = false; /* rows without the column pass */
-	f->flags[1] = true;  /* the newest version only */
-	if (r == 0 && p->nargs == 6)
-		r = take_truth(p, 4, &f->flags[0]);
-	if (r == 0 && p->nargs == 6)
-		r = take_truth(p, 5, &f->flags[1]);
-	return r;
-}
-
-static int take_dependent(struct parser *p, struct filter *f)
-{
-	int r = take_text(p, f, 0);
-
-	if (r == 0)
-		r = take_text(p, f, 1);
-	if (r == 0 && p->nargs > 2)
-		r = take_truth(p, 2, &f->flags[0]);
-	if (r == 0 && p->nargs > 3)
-		r = take_compare(p, f, 3);
-	return r;
-}
-
-static int take_column_range(struct parser *p, struct filter *f)
-{
-	int r = take_text(p, f, 0);
-
-	if (r == 0)
-		r = take_truth(p, 1, &f->flags[0]);
-	if (r == 0)
-		r = take_text(p, f, 2);
-	return r < 0 ? r : take_truth(p, 3, &f->flags[1]);
-}
-
 static int compare_numbers(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -297,46 +254,41 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int take_numbers(struct parser *p, struct filter *f)
+/*
+ * Takes the arguments by their letters, of which the last one is for all that
+ * follow: a text, a number, an int of HBase's, a truth (b), which is the filter's
+ * next flag, or an operator and a comparator (c).
+ */
+static int take_args(struct parser *p, struct filter *f, const char *letters)
 {
+	bool *flag = f->flags;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < p->nargs; i++)
-		r = take_number(p, f, i);
+	/* Where it is not said rows without the column pass, and the newest counts. */
+	f->flags[1] = f->kind == FILTER_SINGLE_VALUE ||
+		      f->kind == FILTER_SINGLE_VALUE_EXCLUDE;
+	for (size_t i = 0; r == 0 && i < p->nargs; i++) {
+		switch (*letters) {
+		case 't':
+			r = take_text(p, f, i);
+			break;
+		case 'b':
+			r = take_truth(p, i, flag++);
+			break;
+		case 'c':
+			r = take_compare(p, f, i++);
+			break;
+		default:
+			r = take_number(p, f, i,
+					*letters == 'i' ? INT32_MAX
+							: INT64_MAX);
+		}
+		letters += letters[1] != '\0';
+	}
 	if (f->kind == FILTER_TIMESTAMPS && f->nnumbers)
 		qsort(f->numbers, f->nnumbers, sizeof(*f->numbers),
 		      compare_numbers);
 	return r;
-}
-
-/* Takes numbers that are of type int in HBase. */
-static int take_counts(struct parser *p, struct filter *f)
-{
-	int r = take_numbers(p, f);
-
-	for (size_t i = 0; r == 0 && i < f->nnumbers; i++)
-		if (f->numbers[i] > INT32_MAX)
-			r = fail(p, "too great a number before here,");
-	return r;
-}
-
-static int take_texts(struct parser *p, struct filter *f)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < p->nargs; i++)
-		r = take_text(p, f, i);
-	return r;
-}
-
-static int take_one_compare(struct parser *p, struct filter *f)
-{
-	return take_compare(p, f, 0);
-}
-
-static int take_flag(struct parser *p, struct filter *f)
-{
-	return p->nargs ? take_truth(p, 0, &f->flags[0]) : 0;
 }
 
 #define N(n) (1u << (n))
@@ -344,32 +296,30 @@ static int take_flag(struct parser *p, struct filter *f)
 static const struct {
 	const char *name;
 	uint8_t kind;
-	uint32_t counts; /* allowed numbers of arguments, as bits */
-	int (*take)(struct parser *p, struct filter *f);
+	uint32_t counts;  /* allowed numbers of arguments, as bits */
+	const char *args; /* take_args() */
 } filters[] = {
-	{"KeyOnlyFilter", FILTER_KEY_ONLY, N(0) | N(1), take_flag},
-	{"FirstKeyOnlyFilter", FILTER_FIRST_KEY_ONLY, N(0), take_texts},
-	{"PrefixFilter", FILTER_PREFIX, N(1), take_texts},
-	{"ColumnPrefixFilter", FILTER_COLUMN_PREFIX, N(1), take_texts},
+	{"KeyOnlyFilter", FILTER_KEY_ONLY, N(0) | N(1), "b"},
+	{"FirstKeyOnlyFilter", FILTER_FIRST_KEY_ONLY, N(0), ""},
+	{"PrefixFilter", FILTER_PREFIX, N(1), "t"},
+	{"ColumnPrefixFilter", FILTER_COLUMN_PREFIX, N(1), "t"},
 	{"MultipleColumnPrefixFilter", FILTER_MULTIPLE_COLUMN_PREFIX,
-	 ANY & ~N(0), take_texts},
-	{"ColumnCountGetFilter", FILTER_COLUMN_COUNT, N(1), take_counts},
-	{"PageFilter", FILTER_PAGE, N(1), take_numbers},
-	{"ColumnPaginationFilter", FILTER_PAGINATION, N(2), take_counts},
-	{"InclusiveStopFilter", FILTER_INCLUSIVE_STOP, N(1), take_texts},
-	{"TimestampsFilter", FILTER_TIMESTAMPS, ANY, take_numbers},
-	{"RowFilter", FILTER_ROW, N(2), take_one_compare},
-	{"FamilyFilter", FILTER_FAMILY, N(2), take_one_compare},
-	{"QualifierFilter", FILTER_QUALIFIER, N(2), take_one_compare},
-	{"ValueFilter", FILTER_VALUE, N(2), take_one_compare},
-	{"ColumnRangeFilter", FILTER_COLUMN_RANGE, N(4), take_column_range},
-	{"SingleColumnValueFilter", FILTER_SINGLE_VALUE, N(4) | N(6),
-	 take_single_value},
+	 ANY & ~N(0), "t"},
+	{"ColumnCountGetFilter", FILTER_COLUMN_COUNT, N(1), "i"},
+	{"PageFilter", FILTER_PAGE, N(1), "n"},
+	{"ColumnPaginationFilter", FILTER_PAGINATION, N(2), "i"},
+	{"InclusiveStopFilter", FILTER_INCLUSIVE_STOP, N(1), "t"},
+	{"TimestampsFilter", FILTER_TIMESTAMPS, ANY, "n"},
+	{"RowFilter", FILTER_ROW, N(2), "c"},
+	{"FamilyFilter", FILTER_FAMILY, N(2), "c"},
+	{"QualifierFilter", FILTER_QUALIFIER, N(2), "c"},
+	{"ValueFilter", FILTER_VALUE, N(2), "c"},
+	{"ColumnRangeFilter", FILTER_COLUMN_RANGE, N(4), "tbtb"},
+	{"SingleColumnValueFilter", FILTER_SINGLE_VALUE, N(4) | N(6), "ttcbb"},
 	{"SingleColumnValueExcludeFilter", FILTER_SINGLE_VALUE_EXCLUDE,
-	 N(4) | N(6), take_single_value},
-	{"DependentColumnFilter", FILTER_DEPENDENT, N(2) | N(3) | N(5),
-	 take_dependent},
-	{"ColumnValueFilter", FILTER_COLUMN_VALUE, N(4), take_column_compare},
+	 N(4) | N(6), "ttcbb"},
+	{"DependentColumnFilter", FILTER_DEPENDENT, N(2) | N(3) | N(5), "ttbc"},
+	{"ColumnValueFilter", FILTER_COLUMN_VALUE, N(4), "ttc"},
 };
 
 const char *filter_name(unsigned i)
@@ -408,7 +358,7 @@ static int parse_simple(struct parser *p, struct filter **out)
 	if (r == 0)
 		r = new_node(p, filters[i].kind, out);
 	if (r == 0)
-		r = filters[i].take(p, *out);
+		r = take_args(p, *out, filters[i].args);
 	args_free(p);
 	return r;
 }
