@@ -104,17 +104,6 @@ static int append_text(struct buf *out, struct bytes s, bool name)
 	return 0;
 }
 
-static int hex_value(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 /*
  * Decodes @in: in place if nothing is escaped, else at the end of @hold, which
  * must have space. Only %HH is an escape; in a name a lone "%" is the empty
@@ -143,8 +132,8 @@ static int decode(struct bytes in, bool name, struct buf *hold,
 		at += n;
 		if (!percent)
 			break;
-		high = end - at > 2 ? hex_value(at[1]) : -1;
-		low = end - at > 2 ? hex_value(at[2]) : -1;
+		high = end - at > 2 ? hex_digit(at[1]) : -1;
+		low = end - at > 2 ? hex_digit(at[2]) : -1;
 		if (high < 0 || low < 0)
 			return why(-EINVAL,
 				   "a '%%' is not followed by two "

@@ -114,13 +114,10 @@ bool name_is_cut(struct bytes key, size_t pos)
 	return at == pos;
 }
 
-static int hex_digit(uint8_t c)
+/* Of a name's escape, which has capitals only, since a key has one name. */
+static int capital_digit(uint8_t c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
+	return c >= 'a' ? -1 : hex_digit(c);
 }
 
 static int bad_name(struct bytes name, const char *what)
@@ -151,8 +148,8 @@ int name_unescape(struct bytes name, struct buf *key)
 				return bad_name(name,
 						"ends within a %-escape (a % "
 						"in a key is spelled %25)");
-			high = hex_digit(name.data[i + 1]);
-			low = hex_digit(name.data[i + 2]);
+			high = capital_digit(name.data[i + 1]);
+			low = capital_digit(name.data[i + 2]);
 			if (high < 0 || low < 0)
 				return bad_name(
 					name, "has a % that is not followed by "

@@ -47,6 +47,15 @@ static inline uint32_t bytes_load32(const uint8_t *p)
 	return v;
 }
 
+/* Of a hexadecimal digit, in small letters or capitals; -1: it is none. */
+static inline int hex_digit(uint8_t c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Little-endian numbers, as byte formats have them. */
 static inline uint32_t bytes_le32(const uint8_t *p)
 {

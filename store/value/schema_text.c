@@ -486,14 +486,6 @@ static int end_family(struct parser *p)
 	return 0;
 }
 
-static int hex_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-				      : -1;
-}
-
 /* Decodes %HH. The length, or -1 for a bad escape or a name too long. */
 static int unescape(struct bytes s, uint8_t out[FAMILY_LEN_MAX])
 {

@@ -53,14 +53,6 @@ static const struct setting {
 
 #define SETTINGS (sizeof(settings) / sizeof(*settings))
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Copies a value, with %HH as bytes. */
 static int take_value(const struct setting *s, struct bytes value, char *out)
 {
@@ -73,8 +65,8 @@ static int take_value(const struct setting *s, struct bytes value, char *out)
 			int high = -1, low = -1;
 
 			if (i + 2 < value.len) {
-				high = hex((char)value.data[i + 1]);
-				low = hex((char)value.data[i + 2]);
+				high = hex_digit(value.data[i + 1]);
+				low = hex_digit(value.data[i + 2]);
 			}
 			if (high < 0 || low < 0 || !(high | low))
 				return why(-EINVAL,
