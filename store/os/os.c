@@ -8,21 +8,26 @@
 
 #include "store/value/why.h"
 
-/* %m rather than strerror(), which is not thread-safe. */
-static int failed(int err, const char *name, const char *what)
+/* A result, with a sentence if it is an error's. */
+static int checked(int rc, const char *name, const char *what)
 {
-	errno = -err;
-	return why(err, "cannot %s %s: %m", what, name);
+	if (rc >= 0)
+		return rc;
+	/* %m rather than strerror(), which is not thread-safe. */
+	errno = -rc;
+	return why(rc, "cannot %s %s: %m", what, name);
 }
 
 /*
- * failed() for a file that is open already. An errno of the system that has its
+ * checked() for a file that is open already. An errno of the system that has its
  * own meaning in store.h (absent, refused, try again) must not pass as that.
  */
-static int broke(int err, const char *name, const char *what)
+static int checked_open(int rc, const char *name, const char *what)
 {
-	int r = failed(err, name, what);
+	int r = checked(rc, name, what);
 
+	if (r >= 0)
+		return r;
 	switch (-r) {
 	case ENOSPC:
 	case EDQUOT:
@@ -52,17 +57,16 @@ bool os_is_want(int err)
 int os_dir_open(struct os *os, const char *path, bool create,
 		struct os_dir **out)
 {
-	int rc = os->ops->dir_open(os, path, create, out);
-
-	return rc < 0 ? failed(rc, path, "open the directory") : 0;
+	return checked(os->ops->dir_open(os, path, create, out), path,
+		       "open the directory");
 }
 
 int os_dir_below(struct os_dir *d, const char *name, struct os_dir **out)
 {
-	int rc = d->os->ops->dir_below ? d->os->ops->dir_below(d, name, out)
-				       : -EOPNOTSUPP;
-
-	return rc < 0 ? failed(rc, name, "open the directory") : 0;
+	return checked(d->os->ops->dir_below
+			       ? d->os->ops->dir_below(d, name, out)
+			       : -EOPNOTSUPP,
+		       name, "open the directory");
 }
 
 int os_dir_own(struct os_dir *d, const char *path)
@@ -87,16 +91,14 @@ void os_dir_close(struct os_dir *d)
 
 int os_dir_lock(struct os_dir *d, const char *path, bool shared, int *pid)
 {
-	int rc = d->os->ops->dir_lock(d, path, shared, pid);
-
-	return rc < 0 ? failed(rc, path, "lock the directory") : rc;
+	return checked(d->os->ops->dir_lock(d, path, shared, pid), path,
+		       "lock the directory");
 }
 
 int os_dir_sync(struct os_dir *d)
 {
-	int rc = d->os->ops->dir_sync(d);
-
-	return rc < 0 ? broke(rc, "the store's directory", "sync") : 0;
+	return checked_open(d->os->ops->dir_sync(d), "the store's directory",
+			    "sync");
 }
 
 struct listing {
@@ -122,37 +124,33 @@ int os_dir_list(struct os_dir *d, int (*each)(void *arg, const char *name),
 	int rc = d->os->ops->dir_list(d, list_one, &l);
 
 	/* A callback that fails records its own sentence. */
-	return rc < 0 && !l.rc ? broke(rc, "the store's directory", "list")
-			       : rc;
+	return rc < 0 && !l.rc
+		       ? checked_open(rc, "the store's directory", "list")
+		       : rc;
 }
 
 int os_dir_space(struct os_dir *d, uint64_t *total, uint64_t *free,
 		 uint64_t *avail)
 {
-	int rc = d->os->ops->dir_space(d, total, free, avail);
-
-	return rc < 0 ? broke(rc, "the store's disk", "measure") : 0;
+	return checked_open(d->os->ops->dir_space(d, total, free, avail),
+			    "the store's disk", "measure");
 }
 
 int os_rename(struct os_dir *d, const char *from, const char *to)
 {
-	int rc = d->os->ops->rename(d, from, to);
-
-	return rc < 0 ? failed(rc, from, "rename") : 0;
+	return checked(d->os->ops->rename(d, from, to), from, "rename");
 }
 
 int os_unlink(struct os_dir *d, const char *name)
 {
-	int rc = d->os->ops->unlink(d, name);
-
-	return rc < 0 ? failed(rc, name, "remove") : 0;
+	return checked(d->os->ops->unlink(d, name), name, "remove");
 }
 
 int os_remove(struct os_dir *d, const char *name)
 {
 	int rc = d->os->ops->unlink(d, name);
 
-	return rc < 0 && rc != -ENOENT ? failed(rc, name, "remove") : 0;
+	return rc < 0 && rc != -ENOENT ? checked(rc, name, "remove") : 0;
 }
 
 void os_discard(struct os_dir *d, const char *name)
@@ -172,7 +170,7 @@ int os_open(struct os_dir *d, const char *name, unsigned flags,
 	const char *said;
 
 	if (rc < 0)
-		return failed(rc, name, flags & OS_CREATE ? "create" : "open");
+		return checked(rc, name, flags & OS_CREATE ? "create" : "open");
 	said = d->own && d->os->ops->alien ? d->os->ops->alien(f) : NULL;
 	if (said) {
 		(void)d->os->ops->close(f);
@@ -194,7 +192,7 @@ int os_finish(struct os_file *f)
 
 	memcpy(name, f->name, sizeof(name));
 	rc = f->os->ops->close(f);
-	return rc < 0 ? broke(rc, name, "close") : 0;
+	return rc < 0 ? checked_open(rc, name, "close") : 0;
 }
 
 void os_close(struct os_file *f)
@@ -212,28 +210,26 @@ ssize_t os_pread(struct os_file *f, void *buf, size_t n, uint64_t off)
 {
 	ssize_t got = f->os->ops->pread(f, buf, n, off);
 
-	return got < 0 ? broke((int)got, f->name, "read") : got;
+	return got < 0 ? checked_open((int)got, f->name, "read") : got;
 }
 
 int os_pwrite(struct os_file *f, const void *buf, size_t n, uint64_t off)
 {
 	ssize_t put = f->os->ops->pwrite(f, buf, n, off);
 
-	return put < 0 ? broke((int)put, f->name, "write") : 0;
+	return put < 0 ? checked_open((int)put, f->name, "write") : 0;
 }
 
 int os_pwrite_sync(struct os_file *f, const void *buf, size_t n, uint64_t off)
 {
 	ssize_t put = f->os->ops->pwrite_sync(f, buf, n, off);
 
-	return put < 0 ? broke((int)put, f->name, "write and sync") : 0;
+	return put < 0 ? checked_open((int)put, f->name, "write and sync") : 0;
 }
 
 int os_fdatasync(struct os_file *f)
 {
-	int rc = f->os->ops->fdatasync(f);
-
-	return rc < 0 ? broke(rc, f->name, "sync") : 0;
+	return checked_open(f->os->ops->fdatasync(f), f->name, "sync");
 }
 
 void os_write_out(struct os_file *f, uint64_t off, uint64_t n)
@@ -244,23 +240,20 @@ void os_write_out(struct os_file *f, uint64_t off, uint64_t n)
 
 int os_truncate(struct os_file *f, uint64_t size)
 {
-	int rc = f->os->ops->truncate(f, size);
-
-	return rc < 0 ? broke(rc, f->name, "set the size of") : 0;
+	return checked_open(f->os->ops->truncate(f, size), f->name,
+			    "set the size of");
 }
 
 int os_allocate(struct os_file *f, uint64_t len)
 {
-	int rc = f->os->ops->allocate(f, len);
-
-	return rc < 0 ? broke(rc, f->name, "allocate space for") : 0;
+	return checked_open(f->os->ops->allocate(f, len), f->name,
+			    "allocate space for");
 }
 
 int os_size(struct os_file *f, uint64_t *out)
 {
-	int rc = f->os->ops->size(f, out);
-
-	return rc < 0 ? broke(rc, f->name, "get the size of") : 0;
+	return checked_open(f->os->ops->size(f, out), f->name,
+			    "get the size of");
 }
 
 static int read_all(struct os_file *f, const char *name, uint64_t max,
@@ -355,7 +348,7 @@ int os_map(struct os_file *f, size_t len, void **out)
 	int rc = f->map ? -EBUSY : f->os->ops->map(f, len, out);
 
 	if (rc < 0)
-		return failed(rc, f->name, "map");
+		return checked(rc, f->name, "map");
 	f->map = *out;
 	return 0;
 }
@@ -374,9 +367,7 @@ void os_map_stored(struct os_file *f, size_t off, size_t n)
 
 int os_map_read(struct os_file *f, size_t len, const void **out)
 {
-	int rc = f->os->ops->map_read(f, len, out);
-
-	return rc < 0 ? failed(rc, f->name, "map") : 0;
+	return checked(f->os->ops->map_read(f, len, out), f->name, "map");
 }
 
 bool os_map_copy(struct os_file *f, void *to, const void *from, size_t n)
