@@ -110,6 +110,10 @@ int hbase_has_snapshots(struct store *s, struct bytes table);
 int hbase_shown(const struct snapshot *snap, struct table **t);
 
 /* read.c */
+/* HBase does not send its sequence: what tells two versions apart is in its place. */
+void hbase_mark(struct cell *c);
+/* The value that was replaced by its length, in 4 bytes. */
+struct bytes hbase_length(struct bytes value);
 int hbase_get(struct table *t, struct bytes row, struct bytes family,
 	      struct bytes qualifier, int64_t ts, bool exact,
 	      const struct snapshot *snap, struct cell *cell, struct buf *hold);

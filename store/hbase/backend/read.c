@@ -29,10 +29,15 @@ static int ask(struct table *t, struct pb_get_request *m, struct attempt *call,
 	return r;
 }
 
-/* HBase does not send its sequence: what tells two versions apart. */
-static uint64_t mark_of(const struct cell *c)
+void hbase_mark(struct cell *c)
 {
-	return ((uint64_t)c->ts << 20 ^ c->value.len) | 1;
+	c->seq = ((uint64_t)c->ts << 20 ^ c->value.len) | 1;
+}
+
+struct bytes hbase_length(struct bytes value)
+{
+	return (struct bytes){
+		.len = value.len == 4 ? be32toh(bytes_load32(value.data)) : 0};
 }
 
 /* One column, as keys or with its value; the first version in *cell. */
@@ -88,11 +93,7 @@ int hbase_get(struct table *t, struct bytes row, struct bytes family,
 	if (r == 0)
 		r = cellblock_next(&cells, cell);
 	if (r > 0 && !hold) {
-		size_t len = cell->value.len == 4
-				     ? be32toh(bytes_load32(cell->value.data))
-				     : 0;
-
-		cell->value = (struct bytes){.len = len};
+		cell->value = hbase_length(cell->value);
 	} else if (r > 0) {
 		r = buf_set(hold, cell->value) < 0
 			    ? why(-ENOMEM, "out of memory for a value")
@@ -100,7 +101,7 @@ int hbase_get(struct table *t, struct bytes row, struct bytes family,
 		cell->value = buf_bytes(hold);
 	}
 	if (r > 0)
-		cell->seq = mark_of(cell);
+		hbase_mark(cell);
 	attempt_end(&call);
 	/* The family has been dropped since its schema was read. */
 	return r == -EPERM ? 0 : r;

@@ -132,11 +132,8 @@ static int next_cell(struct hbase_scan *sc, struct cell *out)
 		return r;
 	}
 	if (sc->request.lengths)
-		out->value = (struct bytes){
-			.len = out->value.len == 4
-				       ? be32toh(bytes_load32(out->value.data))
-				       : 0};
-	out->seq = ((uint64_t)out->ts << 20 ^ out->value.len) | 1;
+		out->value = hbase_length(out->value);
+	hbase_mark(out);
 	return 1;
 }
 

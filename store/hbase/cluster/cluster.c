@@ -359,12 +359,6 @@ static uint64_t try_until(struct cluster *c, const struct retry *retry)
 	return part < retry->deadline_ns ? part : retry->deadline_ns;
 }
 
-/* Asking again, or another server, would end the same. */
-static bool is_refusal(int r)
-{
-	return r == -EACCES || r == -EINVAL || r == -EOPNOTSUPP;
-}
-
 /* How the attempts of a call have failed so far. */
 struct told {
 	int err; /* 0: none has */

@@ -188,6 +188,11 @@ struct failure failure_judge(int r, const struct pb_exception *x)
 	}
 }
 
+bool is_refusal(int r)
+{
+	return r == -EACCES || r == -EINVAL || r == -EOPNOTSUPP;
+}
+
 int retry_wait(struct retry *retry, const struct failure *f)
 {
 	unsigned ms = WAIT_FIRST_MS;

@@ -40,6 +40,9 @@ struct failure failure_of_class(struct bytes class);
 struct failure failure_of_words(struct bytes class, struct bytes words,
 				const char **advice);
 
+/* Does it say that asking again, or another server, would end the same? */
+bool is_refusal(int r);
+
 /* How often and how long something is tried. */
 struct retry {
 	struct os *os;

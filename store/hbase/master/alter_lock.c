@@ -67,11 +67,6 @@ static int heartbeat(struct cluster *c, uint64_t id, bool keeps,
 	return r < 0 ? r : answer.status == LOCK_HELD;
 }
 
-static bool is_not_for_this_user(int r)
-{
-	return r == -EACCES || r == -EINVAL || r == -EOPNOTSUPP;
-}
-
 int alter_lock_take(struct cluster *c, struct bytes table, uint64_t *id)
 {
 	const struct retry retry = cluster_retry(c);
@@ -80,7 +75,8 @@ int alter_lock_take(struct cluster *c, struct bytes table, uint64_t *id)
 
 	*id = 0;
 	r = request(c, table, retry.deadline_ns, id);
-	if (is_not_for_this_user(r))
+	/* It is not for this user. */
+	if (is_refusal(r))
 		return 0;
 	while (r == 0) {
 		r = heartbeat(c, *id, true, retry.deadline_ns);
