@@ -77,11 +77,9 @@ static int walk(struct request *rq, enum shape shape, uint64_t *found)
 	struct buf row = {0}, hold = {0};
 	struct scan *sc;
 	struct cell c;
-	int code = EXIT_DONE, damage = EXIT_DONE;
+	int code = need_families(rq), damage = EXIT_DONE;
 
 	*found = 0;
-	for (size_t i = 0; code == EXIT_DONE && i < rq->columns.n; i++)
-		code = need_family(rq, rq->columns.names[i].family);
 	if (code)
 		return code;
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)

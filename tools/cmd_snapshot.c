@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fs/host/mountpoint.h"
 #include "tools/cellctl.h"
 #include "tools/cmds.h"
 #include "tools/line/print.h"
@@ -140,13 +139,12 @@ static int act_shown(struct request *rq, const struct bytes names[3])
 {
 	struct cloning k = {rq, names};
 	enum verb verb = verb_of(rq);
-	char *dir = NULL;
+	char *dir;
 	int r;
 
 	if (verb != CLONE && verb != RESTORE)
 		return act(rq, names);
-	if (store_is_directory(rq->words[0]))
-		(void)mountpoint_store(rq->words[0], &dir);
+	dir = directory_of(rq);
 	r = progress_run(
 		verbs[verb].word, dir, copied_bytes(rq, names), act_long, &k,
 		stopped_advice(rq, "nothing was changed: do it again"));

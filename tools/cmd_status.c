@@ -130,26 +130,9 @@ static int list_tables(struct request *rq)
 	return r < 0 ? fail_store(rq->words[0]) : code;
 }
 
-struct found {
-	const char *mountpoint;
-	char *store; /* the caller frees */
-};
-
-static int find_store(void *arg, const char *store, const char *mountpoint)
-{
-	struct found *f = arg;
-
-	if (!strcmp(mountpoint, f->mountpoint)) {
-		free(f->store);
-		f->store = strdup(store);
-	}
-	return 0;
-}
-
 static int status_of_one(struct request *rq)
 {
-	char *mountpoint = NULL;
-	struct found f = {0};
+	char *mountpoint = NULL, *store = NULL;
 	bool ill = false;
 	int code = open_store(rq->words[0], false, true, &rq->store);
 
@@ -157,12 +140,12 @@ static int status_of_one(struct request *rq)
 		return code;
 	if (mountpoint_find(rq->words[0], &mountpoint) < 0)
 		mountpoint = NULL;
-	f.mountpoint = mountpoint;
-	if (mountpoint)
-		mountpoint_each(find_store, &f);
-	code = print_open(rq->store, f.store ? f.store : rq->words[0],
-			  mountpoint, &ill);
-	free(f.store);
+	if (mountpoint && mountpoint_store(mountpoint, &store) < 0)
+		code = fail_memory();
+	else
+		code = print_open(rq->store, store ? store : rq->words[0],
+				  mountpoint, &ill);
+	free(store);
 	free(mountpoint);
 	if (code == EXIT_DONE)
 		code = list_tables(rq);

@@ -272,8 +272,7 @@ static int compact(void *arg)
 	return store_compact(rq->store, rq->table);
 }
 
-/* The directory of a store, whose files show how far it is; NULL: none. */
-static char *directory_of(const struct request *rq)
+char *directory_of(const struct request *rq)
 {
 	char *dir = NULL;
 

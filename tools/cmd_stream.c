@@ -189,10 +189,8 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 /* Checks the families of named columns, and copies the schema. */
 static int look_at_source(struct request *rq, struct schema *schema)
 {
-	int code = EXIT_DONE;
+	int code = need_families(rq);
 
-	for (size_t i = 0; code == EXIT_DONE && i < rq->columns.n; i++)
-		code = need_family(rq, rq->columns.names[i].family);
 	if (code == EXIT_DONE && table_schema(rq->table, schema) < 0)
 		code = fail_store(rq->words[1]);
 	return code;

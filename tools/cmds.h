@@ -60,6 +60,8 @@ int cmd_shape(struct request *rq);
 int cmd_stats(struct request *rq);
 int cmd_flush(struct request *rq);
 int cmd_compact(struct request *rq);
+/* The directory of a store, whose files show how far it is; NULL: none. */
+char *directory_of(const struct request *rq);
 /* How to go on with what was stopped: @at_rest, unless somebody has the store. */
 const char *stopped_advice(const struct request *rq, const char *at_rest);
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/os/clock.h"
 #include "store/os/thread.h"
 
 enum {
@@ -56,10 +57,7 @@ const char *bench_why(void)
 
 double job_clock(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+	return (double)monotonic_ns() / NS_PER_S;
 }
 
 static _Thread_local uint64_t blocks;

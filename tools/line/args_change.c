@@ -68,7 +68,7 @@ static int read_value(struct request *rq, int i)
 							: EXIT_DONE;
 }
 
-static int put_change(struct request *rq, uint8_t op, const char *column)
+static int add_value(struct request *rq, uint8_t op, const char *column)
 {
 	return change_column(rq, column,
 			     (struct change){.op = op,
@@ -77,22 +77,24 @@ static int put_change(struct request *rq, uint8_t op, const char *column)
 					     .value = buf_bytes(&rq->value)});
 }
 
-int parse_put(struct request *rq)
+/* STORE TABLE ROW COLUMN [VALUE [TS]]; an append takes no TS. */
+static int parse_value(struct request *rq, uint8_t op)
 {
 	int code = row_and_ts(rq, 5);
 
 	if (code == EXIT_DONE)
 		code = read_value(rq, 4);
-	return code ? code : put_change(rq, CHANGE_PUT, rq->words[3]);
+	return code ? code : add_value(rq, op, rq->words[3]);
+}
+
+int parse_put(struct request *rq)
+{
+	return parse_value(rq, CHANGE_PUT);
 }
 
 int parse_append(struct request *rq)
 {
-	int code = row_and_ts(rq, 6);
-
-	if (code == EXIT_DONE)
-		code = read_value(rq, 4);
-	return code ? code : put_change(rq, CHANGE_APPEND, rq->words[3]);
+	return parse_value(rq, CHANGE_APPEND);
 }
 
 int parse_incr(struct request *rq)
@@ -302,9 +304,9 @@ int parse_cas(struct request *rq)
 	if (code == EXIT_DONE && rq->nwords > next) {
 		code = read_value(rq, next++);
 		if (code == EXIT_DONE)
-			code = put_change(rq, CHANGE_PUT,
-					  rq->put_column ? rq->put_column
-							 : rq->words[3]);
+			code = add_value(rq, CHANGE_PUT,
+					 rq->put_column ? rq->put_column
+							: rq->words[3]);
 	} else if (code == EXIT_DONE && rq->cells) {
 		code = changes_of_cells(rq);
 	}

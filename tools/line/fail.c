@@ -154,3 +154,12 @@ int need_family(const struct request *rq, struct bytes family)
 	schema_free(&schema);
 	return code;
 }
+
+int need_families(const struct request *rq)
+{
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; code == EXIT_DONE && i < rq->columns.n; i++)
+		code = need_family(rq, rq->columns.names[i].family);
+	return code;
+}

@@ -37,6 +37,8 @@ int fail_absent_table(struct store *store, const char *path, const char *table,
 		      int err);
 /* 0 if the open table has the family; else EXIT_STORE, with a suggestion. */
 int need_family(const struct request *rq, struct bytes family);
+/* The same of all columns that a read names. */
+int need_families(const struct request *rq);
 /* Prints a sentence (NULL: the usage) and how to get help; EXIT_USAGE. */
 int fail_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same, followed by a suggestion: the nearest known word. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/value/array.h"
+
 /* Cuts the labels {a="x",le="y"} at @at; what stands behind them, or NULL. */
 static char *cut_labels(char *at, struct sample *out)
 {
@@ -51,18 +53,11 @@ int samples_read(char *text, struct samples *out)
 
 	*out = (struct samples){0};
 	while ((line = strsep(&text, "\n"))) {
-		struct sample *more = out->all;
-
-		if (out->n == cap) {
-			cap = cap ? 2 * cap : 256;
-			more = reallocarray(out->all, cap, sizeof(*more));
-		}
-		if (!more) {
+		if (ARRAY_RESERVE(out->all, cap, out->n + 1) < 0) {
 			samples_free(out);
 			return -ENOMEM;
 		}
-		out->all = more;
-		out->n += (size_t)read_line(line, &more[out->n]);
+		out->n += (size_t)read_line(line, &out->all[out->n]);
 	}
 	return 0;
 }
