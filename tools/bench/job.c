@@ -359,7 +359,7 @@ uint64_t job_first_alive(const struct job *j)
 	return shape_rows(&j->shape) * DELETED_PERCENT / 100;
 }
 
-static int each_row(struct job *j, uint64_t row, uint64_t end, bool erase)
+int job_rows(struct job *j, uint64_t row, uint64_t end, bool erase)
 {
 	const struct shape *s = &j->shape;
 	struct item it[COLUMNS];
@@ -436,16 +436,6 @@ static int write_same(struct job *j, void *session)
 	return j->engine->write(session, &it, 1, false);
 }
 
-int job_write_rows(struct job *j, uint64_t row, uint64_t end)
-{
-	return each_row(j, row, end, false);
-}
-
-int job_erase_rows(struct job *j, uint64_t row, uint64_t end)
-{
-	return each_row(j, row, end, true);
-}
-
 int job_write_above(struct job *j)
 {
 	uint64_t row = shape_rows(&j->shape) / 2;
@@ -453,9 +443,9 @@ int job_write_above(struct job *j)
 
 	if (j->workload->above == ABOVE_CELL)
 		return with_session(j, write_same);
-	r = job_erase_rows(j, row, row + 1);
+	r = job_rows(j, row, row + 1, true);
 	if (r == 0)
-		r = job_write_rows(j, row, row + 1);
+		r = job_rows(j, row, row + 1, false);
 	if (r == 0 && j->workload->above == ABOVE_DELETE_FILE) {
 		r = j->engine->flush(j->db);
 		job_quiet(j);
@@ -501,7 +491,7 @@ static int prepare(struct job *j, enum dataset data)
 	if (r == 0 && data == DATA_DELETED)
 		r = job_settle(j);
 	if (r == 0 && data == DATA_DELETED)
-		r = job_erase_rows(j, 0, job_first_alive(j));
+		r = job_rows(j, 0, job_first_alive(j), true);
 	if (r == 0)
 		r = job_settle(j);
 	if (r == 0 && compacted)

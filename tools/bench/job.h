@@ -147,11 +147,10 @@ int job_verify(struct job *j, const struct tally *want);
 int job_load(struct job *j, unsigned batch, bool random, bool by_row);
 /* All rows before this one are deleted in the data. */
 uint64_t job_first_alive(const struct job *j);
-/* Writes, and deletes, the rows from @row to @end - 1, one a call. */
-int job_write_rows(struct job *j, uint64_t row, uint64_t end);
+/* Writes the rows from @row to @end - 1, or erases them, one a call. */
+int job_rows(struct job *j, uint64_t row, uint64_t end, bool erase);
 /* Writes what the workload wants above the data. */
 int job_write_above(struct job *j);
-int job_erase_rows(struct job *j, uint64_t row, uint64_t end);
 
 /* load.c */
 int run_fill(struct job *j);

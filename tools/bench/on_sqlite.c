@@ -233,52 +233,28 @@ static int scan(void *session, const struct span *sp, struct tally *t)
 	return r == SQLITE_ROW || r == SQLITE_DONE ? 0 : failed(s->db);
 }
 
-/* 1 and the name of the next row, or 0 at the end. */
-static int next_row(struct session *s, struct peer_key *row, uint64_t max,
-		    uint64_t *count)
-{
-	sqlite3_stmt *st = s->stmt[SPAN];
-	int r;
-
-	bind_key(s, SPAN, row);
-	for (unsigned steps = 0; steps < PEER_STEPS_MAX;) {
-		const char *data;
-		size_t len;
-
-		r = sqlite3_step(st);
-		if (r != SQLITE_ROW)
-			break;
-		data = sqlite3_column_blob(st, 0);
-		len = (size_t)sqlite3_column_bytes(st, 0);
-		if (!row->len || !peer_key_has(data, len, row)) {
-			if (max && *count == max) {
-				r = SQLITE_DONE;
-				break;
-			}
-			++*count;
-			steps = 0;
-			peer_key_row(row, data, strnlen(data, len), '\0');
-		} else {
-			steps++;
-		}
-	}
-	sqlite3_reset(st);
-	if (r != SQLITE_ROW && r != SQLITE_DONE)
-		return failed(s->db);
-	if (row->len)
-		row->data[row->len - 1] = 1;
-	return r == SQLITE_ROW;
-}
-
 static int rows(void *session, uint64_t max, uint64_t *count)
 {
-	struct peer_key row = {0};
+	struct peer_rows walk = {.max = max, .count = count};
+	struct session *s = session;
+	sqlite3_stmt *st = s->stmt[SPAN];
+	enum peer_step step = PEER_SEEK;
 	int r;
 
 	do {
-		r = next_row(session, &row, max, count);
-	} while (r > 0);
-	return r;
+		if (step == PEER_SEEK) {
+			sqlite3_reset(st);
+			bind_key(s, SPAN, &walk.row);
+		}
+		r = sqlite3_step(st);
+		step = r != SQLITE_ROW
+			       ? PEER_END
+			       : peer_rows_see(
+					 &walk, sqlite3_column_blob(st, 0),
+					 (size_t)sqlite3_column_bytes(st, 0));
+	} while (step != PEER_END);
+	sqlite3_reset(st);
+	return r == SQLITE_ROW || r == SQLITE_DONE ? 0 : failed(s->db);
 }
 
 const struct engine bench_sqlite = {

@@ -44,10 +44,24 @@ static int open_warm(struct job *j)
 	return r;
 }
 
-static int check_cell(struct worker *w, const struct tally *t, uint64_t number,
-		      const char *what)
+typedef int get_fn(void *session, const struct item *it, struct tally *t);
+
+/* @get NULL: the first version of a scan of the column. */
+static int read_cell(struct worker *w, uint64_t number, get_fn *get,
+		     const char *what)
 {
-	if (t->cells != 1 || t->heads != stamp_head(number))
+	struct tally t = {0};
+	struct item it;
+	const struct span sp = {.from = &it,
+				.one_row = true,
+				.one_column = true,
+				.cells_max = 1};
+
+	item_name(&w->job->shape, number, &it);
+	if ((get ? get(w->session, &it, &t)
+		 : w->job->engine->scan(w->session, &sp, &t)) < 0)
+		return -1;
+	if (t.cells != 1 || t.heads != stamp_head(number))
 		return wrong(what, number);
 	w->ops++;
 	return 0;
@@ -55,79 +69,50 @@ static int check_cell(struct worker *w, const struct tally *t, uint64_t number,
 
 static int read_get(struct worker *w, uint64_t number)
 {
-	struct tally t = {0};
-	struct item it;
-
-	item_name(&w->job->shape, number, &it);
-	if (w->job->engine->get(w->session, &it, &t) < 0)
-		return -1;
-	return check_cell(w, &t, number, "a get");
-}
-
-static int find_newest(struct worker *w, const struct item *it, struct tally *t)
-{
-	const struct engine *e = w->job->engine;
-	const struct span sp = {.from = it,
-				.one_row = true,
-				.one_column = true,
-				.cells_max = 1};
-
-	return e->newest ? e->newest(w->session, it, t)
-			 : e->scan(w->session, &sp, t);
+	return read_cell(w, number, w->job->engine->get, "a get");
 }
 
 static int read_newest(struct worker *w, uint64_t number)
 {
-	const struct shape *s = &w->job->shape;
-	struct tally t = {0};
-	struct item it;
+	uint32_t versions = w->job->shape.versions;
 
 	/* the last version of the column is the newest */
-	number += s->versions - 1 - number % s->versions;
-	item_name(s, number, &it);
-	if (find_newest(w, &it, &t) < 0)
-		return -1;
-	return check_cell(w, &t, number, "the newest version");
+	number += versions - 1 - number % versions;
+	return read_cell(w, number, w->job->engine->newest,
+			 "the newest version");
 }
 
 static int read_snapshot(struct worker *w, uint64_t number)
 {
-	struct tally t = {0};
-	struct item it;
-
-	item_name(&w->job->shape, number, &it);
-	if (w->job->engine->snapshot_get(w->session, &it, &t) < 0)
-		return -1;
-	return check_cell(w, &t, number, "a get through a snapshot");
+	return read_cell(w, number, w->job->engine->snapshot_get,
+			 "a get through a snapshot");
 }
 
-static int read_absent(struct worker *w, const struct item *it)
+/* What @leave makes of the cell is not there. */
+static int read_absent(struct worker *w, uint64_t number,
+		       void (*leave)(struct item *it))
 {
 	struct tally t = {0};
-	int r = w->job->engine->get(w->session, it, &t);
+	struct item it;
+	int r;
 
+	item_name(&w->job->shape, number, &it);
+	leave(&it);
+	r = w->job->engine->get(w->session, &it, &t);
 	if (r > 0 || t.cells)
-		return wrong("a cell that is not there, instead", it->number);
+		return wrong("a cell that is not there, instead", number);
 	w->ops++;
 	return r;
 }
 
 static int read_miss_row(struct worker *w, uint64_t number)
 {
-	struct item it;
-
-	item_name(&w->job->shape, number, &it);
-	item_absent_row(&it);
-	return read_absent(w, &it);
+	return read_absent(w, number, item_absent_row);
 }
 
 static int read_miss_column(struct worker *w, uint64_t number)
 {
-	struct item it;
-
-	item_name(&w->job->shape, number, &it);
-	item_absent_column(&it);
-	return read_absent(w, &it);
+	return read_absent(w, number, item_absent_column);
 }
 
 /* Scans @sp, which must return the @n cells from @first on. */
@@ -351,9 +336,9 @@ int run_seek_erased(struct job *j)
 	int r = open_warm(j);
 
 	if (r == 0)
-		r = job_write_rows(j, first, alive);
+		r = job_rows(j, first, alive, false);
 	if (r == 0)
-		r = job_erase_rows(j, first, alive);
+		r = job_rows(j, first, alive, true);
 	if (r < 0)
 		return r;
 	job_measure_begin(j);
