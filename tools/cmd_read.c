@@ -68,7 +68,7 @@ static int print_one(enum shape shape, const struct cell *c)
 {
 	if (shape == CELLS)
 		return print_cell(c);
-	return shape == VALUES ? print_value(c) : print_row(c->row);
+	return shape == VALUES ? print_raw(c->value) : print_row(c->row);
 }
 
 /* *found is the number of cells printed, or of rows. */

@@ -34,7 +34,7 @@ static void say_fault(void *arg, const char *sentence)
 
 	k->faults++;
 	if (k->code == EXIT_DONE)
-		k->code = print_fault(sentence);
+		k->code = print_name("fault", sentence);
 }
 
 int parse_check(struct request *rq)

@@ -24,7 +24,7 @@ static int declare(struct request *rq, struct bytes family)
 }
 
 /* Applies the request's changes: 0, or EXIT_NONE if its check does not hold. */
-static int apply_changes(struct request *rq)
+int cmd_mutate(struct request *rq)
 {
 	struct mutation m = {
 		.row = buf_bytes(&rq->row),
@@ -48,11 +48,6 @@ static int apply_changes(struct request *rq)
 	return r ? EXIT_DONE : EXIT_NONE;
 }
 
-int cmd_mutate(struct request *rq)
-{
-	return apply_changes(rq);
-}
-
 /* The cell that the only change wrote, without its value. */
 static struct cell written(const struct request *rq)
 {
@@ -66,7 +61,7 @@ static struct cell written(const struct request *rq)
 int cmd_incr(struct request *rq)
 {
 	struct cell c;
-	int code = apply_changes(rq);
+	int code = cmd_mutate(rq);
 
 	if (code)
 		return code;
@@ -78,7 +73,7 @@ int cmd_append(struct request *rq)
 {
 	struct buf value = {0};
 	struct cell c, is;
-	int r, code = apply_changes(rq);
+	int r, code = cmd_mutate(rq);
 
 	if (code)
 		return code;
@@ -95,7 +90,7 @@ int cmd_append(struct request *rq)
 
 int cmd_cas(struct request *rq)
 {
-	int code = apply_changes(rq);
+	int code = cmd_mutate(rq);
 
 	if (code == EXIT_DONE || code == EXIT_NONE) {
 		int printed = print_truth("applied", code == EXIT_DONE);

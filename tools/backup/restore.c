@@ -31,17 +31,6 @@ static int not_its_own(const struct inventory_file *f)
 	return why(-EUCLEAN, "%s is not what the backup has had", f->is.name);
 }
 
-static bool is_kept(const struct inventory_file *f)
-{
-	return hold_is_kept(&f->is);
-}
-
-/* Of the last one: its state is not needed, but its catalog. */
-static bool is_last(const struct inventory_file *f)
-{
-	return !f->is.sum;
-}
-
 /* One that is not what the backup has had is there all the same. */
 static int carry_one(struct restoring *k, int from, int to,
 		     const struct inventory_file *f)
@@ -78,7 +67,8 @@ static int carry_log_files(struct restoring *k, uint64_t number, int from,
 	for (size_t i = 0; rc == 0 && i < r->nfiles; i++) {
 		const struct inventory_file *f = &r->files[i];
 
-		if (!(last ? is_last(f) : is_kept(f)))
+		/* Of the last one the catalog is needed, but not the state. */
+		if (!(last ? !f->is.sum : hold_is_kept(&f->is)))
 			continue;
 		rc = carry_one(k, from, log, f);
 		if (i > 0 && is_harmed(rc)) {
@@ -160,7 +150,7 @@ static int carry_state(struct restoring *k)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < r->nfiles; i++)
-		if (!is_kept(&r->files[i]))
+		if (!hold_is_kept(&r->files[i].is))
 			rc = carry_one(k, k->from, k->to, &r->files[i]);
 	return rc;
 }

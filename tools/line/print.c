@@ -166,11 +166,6 @@ int print_raw(struct bytes b)
 	return printed(buf_append(&output, b.data, b.len));
 }
 
-int print_value(const struct cell *c)
-{
-	return print_raw(c->value);
-}
-
 int print_row(struct bytes row)
 {
 	int r;
@@ -369,11 +364,6 @@ int print_status_table(const char *name, const struct table_info *i,
 			 many(i->cells), (unsigned long long)i->files,
 			 many(i->files), (unsigned long long)i->bytes, of,
 			 (unsigned long long)i->damaged);
-}
-
-int print_fault(const char *sentence)
-{
-	return print_name("fault", sentence);
 }
 
 int print_faults(const char *store, int faults)

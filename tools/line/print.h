@@ -27,8 +27,6 @@ void print_json(void);
 int print_cell(const struct cell *c);
 /* Prints bytes as they are. */
 int print_raw(struct bytes b);
-/* Prints only the value, unescaped. */
-int print_value(const struct cell *c);
 int print_row(struct bytes row);
 /* An export: its head, each cell, its end. The checksum is that of the text. */
 int print_head(struct cells_frame *f, const struct schema *schema);
@@ -36,7 +34,7 @@ int print_framed(struct cells_frame *f, const struct cell *c);
 int print_tail(struct cells_frame *f);
 /* A counter: the number only; in JSON a cell with "counter" for "value". */
 int print_counter(const struct cell *c, int64_t n);
-/* A table's or a namespace's name, as @what says. */
+/* A name or a sentence, as @what says: a table's, say, or a fault. */
 int print_name(const char *what, const char *name);
 /* A namespace, and how many tables are in it. */
 int print_namespace(const char *name, uint64_t tables);
@@ -57,7 +55,6 @@ int print_status(const struct print_status *st);
 /* @info NULL: the store does not tell. @quota 0: it has none. */
 int print_status_table(const char *name, const struct table_info *info,
 		       uint64_t quota);
-int print_fault(const char *sentence);
 int print_faults(const char *store, int faults);
 int print_rescue(const struct store_rescue *news);
 /* A backup of a list, and one that was made or restored. */

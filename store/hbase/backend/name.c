@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/hbase/backend/hbase.h"
 #include "store/value/bytes.h"
 #include "store/value/why.h"
 
@@ -184,7 +185,7 @@ static int check(const struct security *s)
 	return 0;
 }
 
-bool hbase_name_is_one(const char *path)
+bool hbase_is_named(const char *path)
 {
 	return strncmp(path, SCHEME, strlen(SCHEME)) == 0;
 }

@@ -18,7 +18,6 @@ struct hbase_name {
 	uint32_t timeout_ms; /* of a call with all its tries; 0 = not said */
 };
 
-bool hbase_name_is_one(const char *path);
 /* 0, or -EINVAL and in why() the setting, and which ones there are. */
 int hbase_name_parse(const char *path, struct hbase_name *out);
 

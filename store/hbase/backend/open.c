@@ -9,17 +9,12 @@
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/backend/name.h"
 
-static int destroy(struct hbase_store *hs)
-{
-	clones_close(&hs->base);
-	cluster_close(hs->cluster);
-	free(hs);
-	return 0;
-}
-
 static int hbase_close(struct store *s)
 {
-	return destroy(hbase_of(s));
+	clones_close(s);
+	cluster_close(hbase_of(s)->cluster);
+	free(s);
+	return 0;
 }
 
 /* Whatever HBase has acknowledged is in the log of its region server. */
@@ -86,11 +81,6 @@ static const struct store_ops hbase_ops = {
 	.now_ms = now_ms,
 };
 
-bool hbase_is_named(const char *path)
-{
-	return hbase_name_is_one(path);
-}
-
 int hbase_check_name(const char *path)
 {
 	struct hbase_name name;
@@ -103,7 +93,7 @@ bool hbase_has_keys(const char *path)
 {
 	struct hbase_name name;
 
-	return hbase_name_is_one(path) && hbase_name_parse(path, &name) == 0 &&
+	return hbase_is_named(path) && hbase_name_parse(path, &name) == 0 &&
 	       (name.security.kerberos || name.security.tls);
 }
 
@@ -159,7 +149,7 @@ int hbase_open(const char *path, const struct store_options *o,
 	r = connect_to(path, o, hs);
 	if (r < 0) {
 		store_fini(&hs->base);
-		destroy(hs);
+		hbase_close(&hs->base);
 		return r;
 	}
 	*out = &hs->base;

@@ -120,10 +120,9 @@ static void raw_scan_free(struct raw_scan *s)
 	filter_list_free(&s->filters);
 }
 
-/* With @to NULL of the whole family, else of columns from one to another. */
+/* Of one column, or with @qualifier NULL of the whole family. */
 static int raw_scan_new(struct table *t, struct bytes row, struct bytes family,
-			const struct bytes *from, const struct bytes *to,
-			struct raw_scan *s)
+			const struct bytes *qualifier, struct raw_scan *s)
 {
 	struct range_scan_options o = {
 		.cluster = cluster_of(t),
@@ -134,8 +133,9 @@ static int raw_scan_new(struct table *t, struct bytes row, struct bytes family,
 
 	*s = (struct raw_scan){.column = {.here = true, .family = family}};
 	proto_init(&pb_scan, &o.scan);
-	if (to)
-		filter_add_range(&s->filters, *from, true, *to, true);
+	if (qualifier)
+		filter_add_range(&s->filters, *qualifier, true, *qualifier,
+				 true);
 	filter_add_keys(&s->filters, true);
 	r = filter_message(&s->filters, &o.scan.filter);
 	o.scan.columns = (struct proto_list){.items = &s->column, .n = 1};
@@ -182,9 +182,9 @@ static int newest_raw(struct table *t, struct bytes row, struct bytes family,
 
 	if (qualifier && !has_front)
 		qualifier = &none;
-	r = raw_scan_new(t, row, family, qualifier, qualifier, &column);
+	r = raw_scan_new(t, row, family, qualifier, &column);
 	if (r == 0 && has_front)
-		r = raw_scan_new(t, row, family, &none, &none, &front);
+		r = raw_scan_new(t, row, family, &none, &front);
 	if (r == 0 && has_front)
 		r = range_scan_start(front.scan, &retry);
 	if (r == 0)
