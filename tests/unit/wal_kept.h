@@ -59,6 +59,13 @@ static inline bool kept_range(struct os_dir *d, uint64_t id, uint64_t number,
 	return good;
 }
 
+static inline int kept_by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* A hole is where numbers or positions do not continue, or a file is damaged. */
 static inline struct kept_log kept_look(struct os_dir *d, uint64_t id)
 {
@@ -67,7 +74,7 @@ static inline struct kept_log kept_look(struct os_dir *d, uint64_t id)
 
 	if (os_dir_list(d, kept_one, &k) < 0)
 		abort();
-	qsort(k.numbers, k.n, sizeof(*k.numbers), wal_by_number);
+	qsort(k.numbers, k.n, sizeof(*k.numbers), kept_by_number);
 	for (size_t i = 0; i < k.n; i++) {
 		bool good =
 			kept_range(d, id, k.numbers[i], &start, &end, &bytes);

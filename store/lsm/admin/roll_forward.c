@@ -69,7 +69,7 @@ static int read_log(struct roll *k, uint64_t upto)
 {
 	struct wal_found found = {0};
 	uint64_t first = k->next;
-	int r = wal_replay_before(k->log, first, take, k, &found);
+	int r = wal_replay(k->log, first, take, k, &found);
 
 	if (r == -ECANCELED && k->reached)
 		r = 0;

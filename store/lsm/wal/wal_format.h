@@ -60,6 +60,33 @@ static inline uint64_t wal_record_size(uint64_t len)
 	       ~(uint64_t)(WAL_ALIGN - 1);
 }
 
+/* Where in the segment's file position @pos of the stream is. */
+static inline uint64_t wal_file_offset(const struct wal_head *h, uint64_t pos)
+{
+	return pos - h->start + WAL_BLOCK_BYTES;
+}
+
+/* What a ring has of the stream from @pos to @end, up to where it wraps around. */
+static inline struct bytes wal_ring_part(struct bytes ring, uint64_t pos,
+					 uint64_t end)
+{
+	size_t at = (size_t)(pos % ring.len);
+	size_t left = ring.len - at;
+
+	return bytes_of(ring.data + at,
+			end - pos < left ? (size_t)(end - pos) : left);
+}
+
+/* Copies @n bytes at @pos of the stream, which the ring has or has not. */
+static inline void wal_ring_copy(struct bytes ring, uint64_t pos, size_t n,
+				 uint8_t *out)
+{
+	struct bytes first = wal_ring_part(ring, pos, pos + n);
+
+	memcpy(out, first.data, first.len);
+	memcpy(out + first.len, ring.data, n - first.len);
+}
+
 struct wal_record {
 	uint64_t pos, synced;
 	uint64_t size; /* in the stream */

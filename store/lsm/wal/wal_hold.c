@@ -36,28 +36,35 @@ void wal_let_go(struct wal *w)
 	pthread_mutex_unlock(&w->spare_lock);
 }
 
+int wal_read_block(struct os_dir *dir, const char *name, uint64_t number,
+		   uint8_t block[WAL_BLOCK_BYTES], uint64_t *size,
+		   struct wal_head *head)
+{
+	struct os_file *file = NULL;
+	ssize_t n;
+	int rc = os_open(dir, name, OS_READ, &file);
+
+	if (rc < 0)
+		return rc == -ENOENT ? why(-EUCLEAN, "%s is missing", name)
+				     : rc;
+	rc = os_size(file, size);
+	n = rc < 0 ? rc : os_pread(file, block, WAL_BLOCK_BYTES, 0);
+	os_close(file);
+	if (n < 0)
+		return (int)n;
+	if (n != WAL_BLOCK_BYTES || !wal_head_decode(block, number, head))
+		return why(-EUCLEAN, "%s: its first block fails its check",
+			   name);
+	return 0;
+}
+
 int wal_look(struct wal *w, uint64_t number, struct wal_file *f,
 	     struct wal_head *head)
 {
 	uint8_t block[WAL_BLOCK_BYTES];
-	struct os_file *file = NULL;
-	ssize_t n;
-	int rc;
 
 	wal_segment_name(f->name, number);
-	rc = os_open(w->dir, f->name, OS_READ, &file);
-	if (rc < 0)
-		return rc == -ENOENT ? why(-EUCLEAN, "%s is missing", f->name)
-				     : rc;
-	rc = os_size(file, &f->size);
-	n = rc < 0 ? 0 : os_pread(file, block, sizeof(block), 0);
-	os_close(file);
-	if (rc < 0 || n < 0)
-		return rc < 0 ? rc : (int)n;
-	if (n != sizeof(block) || !wal_head_decode(block, number, head))
-		return why(-EUCLEAN, "%s: its first block fails its check",
-			   f->name);
-	return 0;
+	return wal_read_block(w->dir, f->name, number, block, &f->size, head);
 }
 
 /* Each segment ends where the next one begins, and the last one at @pos. */
@@ -89,41 +96,39 @@ static int sealed_files(struct wal *w, uint64_t first, uint64_t end,
 	return rc;
 }
 
-struct whole_files {
-	struct wal *w;
-	int (*each)(void *arg, const struct wal_file *f);
-	void *arg;
-};
-
-static int whole_file(void *arg, const char *name)
+int wal_tell_whole(const struct wal_listing *l, const char *name)
 {
-	const struct whole_files *k = arg;
 	struct os_file *file = NULL;
 	struct wal_file f = {.bytes = 0};
-	uint64_t number;
-	int rc;
+	int rc = os_open(l->dir, name, OS_READ, &file);
 
-	if (!wal_segment_number(name, &number) && strcmp(name, WAL_RING_NAME) &&
-	    strcmp(name, WAL_MADE_NAME))
-		return 0;
-	rc = os_open(k->w->dir, name, OS_READ, &file);
 	if (rc < 0)
 		return rc;
 	snprintf(f.name, sizeof(f.name), "%s", name);
 	rc = os_size(file, &f.size);
 	os_close(file);
 	f.bytes = f.size;
-	return rc < 0 ? rc : k->each(k->arg, &f);
+	return rc < 0 ? rc : l->each(l->arg, &f);
+}
+
+static int whole_file(void *arg, const char *name)
+{
+	uint64_t number;
+
+	if (!wal_segment_number(name, &number) && strcmp(name, WAL_RING_NAME) &&
+	    strcmp(name, WAL_MADE_NAME))
+		return 0;
+	return wal_tell_whole(arg, name);
 }
 
 int wal_files(struct wal *w, uint64_t first, uint64_t end, uint64_t pos,
 	      int (*each)(void *arg, const struct wal_file *f), void *arg)
 {
-	struct whole_files k = {w, each, arg};
+	struct wal_listing l = {w->dir, each, arg};
 
 	/* The hold keeps what was to be released from becoming kept segments. */
 	if (w->keep_limit && w->first < first)
 		first = w->first;
-	return w->read_only ? os_dir_list(w->dir, whole_file, &k)
+	return w->read_only ? os_dir_list(w->dir, whole_file, &l)
 			    : sealed_files(w, first, end, pos, each, arg);
 }

@@ -44,7 +44,6 @@ bool wal_kept_number(const char *name, uint64_t *id, uint64_t *number)
 
 /* What one listing finds. */
 struct kept_look {
-	struct os_dir *dir;
 	uint64_t bytes;
 	struct buf files; /* of each a struct kept_file */
 };
@@ -53,29 +52,12 @@ struct kept_file {
 	uint64_t number, id, size;
 };
 
-static int size_of(struct os_dir *dir, const char *name, uint64_t *size)
-{
-	struct os_file *f = NULL;
-	int r = os_open(dir, name, OS_READ, &f);
-
-	if (r < 0)
-		return r;
-	r = os_size(f, size);
-	os_close(f);
-	return r;
-}
-
-static int look_at(void *arg, const char *name)
+static int look_at(void *arg, const struct wal_file *file)
 {
 	struct kept_look *l = arg;
-	struct kept_file f;
-	int r;
+	struct kept_file f = {.size = file->size};
 
-	if (!wal_kept_number(name, &f.id, &f.number))
-		return 0;
-	r = size_of(l->dir, name, &f.size);
-	if (r < 0)
-		return r;
+	(void)wal_kept_number(file->name, &f.id, &f.number);
 	l->bytes += f.size;
 	return buf_append(&l->files, &f, sizeof(f));
 }
@@ -94,14 +76,14 @@ static int by_number(const void *a, const void *b)
  */
 static size_t drop_oldest(struct wal *w, uint64_t limit, size_t most)
 {
-	struct kept_look l = {.dir = w->dir};
+	struct kept_look l = {.bytes = 0};
 	struct kept_file *files;
 	char name[WAL_KEPT_NAME_BYTES];
 	struct why_kept kept;
 	size_t n, i = 0;
 
 	why_keep(&kept);
-	if (os_dir_list(w->dir, look_at, &l) == 0) {
+	if (wal_kept_files(w->dir, look_at, &l) == 0) {
 		files = (struct kept_file *)(void *)l.files.data;
 		n = l.files.len / sizeof(*files);
 		if (n)
@@ -156,21 +138,14 @@ static int look_kept(struct wal *w, uint64_t number, struct wal_head *head,
 {
 	char name[WAL_KEPT_NAME_BYTES];
 	uint8_t block[WAL_BLOCK_BYTES];
-	struct os_file *f = NULL;
-	ssize_t n;
+	uint64_t size;
 	int r;
 
 	wal_kept_name(name, w->keep_id, number);
-	r = os_open(w->dir, name, OS_READ, &f);
-	if (r < 0)
-		return r;
-	n = os_pread(f, block, sizeof(block), 0);
-	os_close(f);
-	return n == sizeof(block) && wal_head_decode(block, number, head) &&
-			       wal_mark_decode(block + WAL_MARK_AT, head->id,
-					       end)
-		       ? 0
-		       : -EUCLEAN;
+	r = wal_read_block(w->dir, name, number, block, &size, head);
+	if (r == 0 && !wal_mark_decode(block + WAL_MARK_AT, head->id, end))
+		r = -EUCLEAN;
+	return r;
 }
 
 /*
@@ -247,7 +222,7 @@ uint64_t wal_kept_end(struct wal *w, uint64_t first)
 
 void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)
 {
-	struct kept_look l = {.dir = w->dir};
+	struct kept_look l = {.bytes = 0};
 
 	if (w->read_only)
 		return;
@@ -255,39 +230,28 @@ void wal_keep(struct wal *w, uint64_t bytes, uint64_t id)
 	w->keep_limit = bytes;
 	w->keep_id = id;
 	/* Those that cannot be looked at now are, when one more is too many. */
-	w->kept_bytes = os_dir_list(w->dir, look_at, &l) == 0 ? l.bytes : bytes;
+	w->kept_bytes =
+		wal_kept_files(w->dir, look_at, &l) == 0 ? l.bytes : bytes;
 	wal_kept_trim(w);
 	pthread_mutex_unlock(&w->spare_lock);
 	buf_free(&l.files);
 }
 
-struct kept_files {
-	struct os_dir *dir;
-	int (*each)(void *arg, const struct wal_file *f);
-	void *arg;
-};
-
-static int tell_file(void *arg, const char *name)
+static int tell_kept(void *arg, const char *name)
 {
-	struct kept_files *k = arg;
-	struct wal_file f = {.bytes = 0};
 	uint64_t id, number;
 	int r;
 
 	if (!wal_kept_number(name, &id, &number))
 		return 0;
-	memcpy(f.name, name, strlen(name) + 1);
-	r = size_of(k->dir, name, &f.size);
-	f.bytes = f.size;
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	return k->each(k->arg, &f);
+	r = wal_tell_whole(arg, name);
+	return r == -ENOENT ? 0 : r;
 }
 
 int wal_kept_files(struct os_dir *dir,
 		   int (*each)(void *arg, const struct wal_file *f), void *arg)
 {
-	struct kept_files k = {dir, each, arg};
+	struct wal_listing l = {dir, each, arg};
 
-	return os_dir_list(dir, tell_file, &k);
+	return os_dir_list(dir, tell_kept, &l);
 }

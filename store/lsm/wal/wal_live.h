@@ -133,7 +133,13 @@ struct wal {
 static inline uint64_t wal_offset(const struct wal *w, uint64_t pos)
 {
 	assert(pos >= w->head.start);
-	return pos - w->head.start + WAL_BLOCK_BYTES;
+	return wal_file_offset(&w->head, pos);
+}
+
+/* There is a ring. */
+static inline struct bytes wal_ring(const struct wal *w)
+{
+	return bytes_of(w->ring->map, w->ring_bytes);
 }
 
 /* Marks the log failed for the thread's last error; returns -EROFS. */
@@ -159,9 +165,24 @@ void wal_drained_to(struct wal *w, uint64_t pos);
 /* Writes the durable position into the segment's first block. Under lock. */
 int wal_write_mark(struct wal *w);
 
+/*
+ * Reads the first block of segment @number, which is in file @name, its head and
+ * the file's size.
+ */
+int wal_read_block(struct os_dir *dir, const char *name, uint64_t number,
+		   uint8_t block[WAL_BLOCK_BYTES], uint64_t *size,
+		   struct wal_head *head);
 /* Reads the head of a segment, and its size. */
 int wal_look(struct wal *w, uint64_t number, struct wal_file *f,
 	     struct wal_head *head);
+/* Who is to hear of files of the log. */
+struct wal_listing {
+	struct os_dir *dir;
+	int (*each)(void *arg, const struct wal_file *f);
+	void *arg;
+};
+/* Tells of file @name, all of which counts; returns what @each does. */
+int wal_tell_whole(const struct wal_listing *l, const char *name);
 /*
  * Keeps a segment that is released; false if it is not to be kept, or cannot.
  * Both under spare_lock.

@@ -8,11 +8,6 @@
 
 #define COPY_BYTES ((size_t)256 << 10)
 
-static uint64_t file_offset(const struct wal_found *f, uint64_t pos)
-{
-	return pos - f->head.start + WAL_BLOCK_BYTES;
-}
-
 /*
  * Rewrites data that a failed sync may have left in clean pages: the page cache
  * has it, but the disk may not.
@@ -20,7 +15,7 @@ static uint64_t file_offset(const struct wal_found *f, uint64_t pos)
 static int write_again(const struct wal_found *f, struct os_file *file)
 {
 	uint64_t left = f->in_segment - f->durable;
-	uint64_t off = file_offset(f, f->durable);
+	uint64_t off = wal_file_offset(&f->head, f->durable);
 	ssize_t got;
 	void *buf;
 	int rc = 0;
@@ -52,14 +47,12 @@ static int write_ring(const struct wal_found *f, struct os_file *file)
 	int rc = 0;
 
 	for (uint64_t pos = f->in_segment; pos < f->end && rc == 0;) {
-		size_t at = (size_t)(pos % f->ring_bytes);
-		uint64_t n = f->ring_bytes - at;
+		struct bytes part =
+			wal_ring_part(buf_bytes(&f->ring), pos, f->end);
 
-		if (n > f->end - pos)
-			n = f->end - pos;
-		rc = os_pwrite(file, f->ring + at, (size_t)n,
-			       file_offset(f, pos));
-		pos += n;
+		rc = os_pwrite(file, part.data, part.len,
+			       wal_file_offset(&f->head, pos));
+		pos += part.len;
 	}
 	return rc;
 }
@@ -101,8 +94,8 @@ int wal_recover(struct os_dir *dir, const struct wal_found *f)
 		return rc;
 	rc = make_durable(f, file);
 	/* The mark is durable before the file is cut off at it. */
-	if (rc == 0 && file_offset(f, f->end) < f->head.capacity)
-		rc = os_truncate(file, file_offset(f, f->end));
+	if (rc == 0 && wal_file_offset(&f->head, f->end) < f->head.capacity)
+		rc = os_truncate(file, wal_file_offset(&f->head, f->end));
 	if (rc == 0)
 		rc = os_finish(file);
 	else
@@ -110,43 +103,21 @@ int wal_recover(struct os_dir *dir, const struct wal_found *f)
 	return rc;
 }
 
-struct sweep {
-	struct os_dir *dir;
-	uint64_t first;
-	struct buf numbers;
-};
-
-static int sweep_one(void *arg, const char *name)
-{
-	struct sweep *s = arg;
-	uint64_t number;
-
-	if (!wal_segment_number(name, &number) || number >= s->first)
-		return 0;
-	return buf_append(&s->numbers, &number, sizeof(number));
-}
-
 int wal_sweep(struct os_dir *dir, uint64_t first,
 	      bool (*keep)(void *arg, uint64_t number), void *arg)
 {
-	struct sweep s = {.dir = dir, .first = first};
 	char name[WAL_NAME_BYTES];
-	uint64_t number;
-	int rc;
+	uint64_t *numbers = NULL;
+	size_t n = 0;
+	int rc = wal_segments(dir, 0, &numbers, &n);
 
-	/* List first: the directory must not change while it is read. */
-	rc = os_dir_list(dir, sweep_one, &s);
-	if (s.numbers.len)
-		qsort(s.numbers.data, s.numbers.len / sizeof(number),
-		      sizeof(number), wal_by_number);
-	for (size_t i = 0; i < s.numbers.len && rc == 0; i += sizeof(number)) {
-		memcpy(&number, s.numbers.data + i, sizeof(number));
-		if (keep(arg, number))
+	for (size_t i = 0; rc == 0 && i < n && numbers[i] < first; i++) {
+		if (keep(arg, numbers[i]))
 			continue;
-		wal_segment_name(name, number);
+		wal_segment_name(name, numbers[i]);
 		rc = os_remove(dir, name);
 	}
-	buf_free(&s.numbers);
+	free(numbers);
 	if (rc == 0)
 		rc = os_remove(dir, WAL_SPARE_NAME);
 	if (rc == 0)

@@ -86,31 +86,36 @@ static int list_one(void *arg, const char *name)
 	return buf_append(&l->numbers, &number, sizeof(number));
 }
 
-int wal_by_number(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
-	uint64_t x, y;
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
 	return (x > y) - (x < y);
+}
+
+int wal_segments(struct os_dir *dir, uint64_t first, uint64_t **out, size_t *n)
+{
+	struct listing l = {.first = first};
+	int rc = os_dir_list(dir, list_one, &l);
+
+	if (rc < 0) {
+		buf_free(&l.numbers);
+		return rc;
+	}
+	*out = (uint64_t *)(void *)l.numbers.data;
+	*n = l.numbers.len / sizeof(uint64_t);
+	if (*n)
+		qsort(*out, *n, sizeof(uint64_t), by_number);
+	return 0;
 }
 
 /* Where one is missing, @found has those before it. */
 static int find_segments(struct os_dir *dir, struct wal_found *found)
 {
-	struct listing l = {.first = found->first};
-	int rc;
+	int rc = wal_segments(dir, found->first, &found->numbers, &found->n);
 
-	rc = os_dir_list(dir, list_one, &l);
-	if (rc < 0) {
-		buf_free(&l.numbers);
+	if (rc < 0)
 		return rc;
-	}
-	found->numbers = (uint64_t *)(void *)l.numbers.data;
-	found->n = l.numbers.len / sizeof(uint64_t);
-	if (found->n)
-		qsort(found->numbers, found->n, sizeof(uint64_t),
-		      wal_by_number);
 	for (size_t i = 0; i < found->n; i++) {
 		if (found->numbers[i] == found->first + i)
 			continue;
@@ -176,7 +181,6 @@ struct walk {
 	void *arg;
 	void (*say)(void *arg, const char *sentence); /* or NULL */
 	int faults;
-	bool before;		/* walks also what is before what is missing */
 	bool kept;		/* of a segment that the log does not need */
 	struct wal_head *heads; /* of found->numbers */
 	struct reader r;	/* the segment being read: */
@@ -184,11 +188,6 @@ struct walk {
 	uint64_t durable;
 	bool marked;
 };
-
-static uint64_t file_offset(const struct wal_head *h, uint64_t pos)
-{
-	return pos - h->start + WAL_BLOCK_BYTES;
-}
 
 static int damaged(const struct walk *w, uint64_t off, const char *reason)
 {
@@ -231,7 +230,7 @@ static int open_file(struct walk *w, const char *name, uint64_t number)
 	    w->durable - w->head.start > w->head.capacity - WAL_BLOCK_BYTES)
 		return damaged(w, WAL_MARK_AT, "its mark is wrong");
 	if (w->r.size != w->head.capacity &&
-	    (!w->marked || file_offset(&w->head, w->durable) != w->r.size))
+	    (!w->marked || wal_file_offset(&w->head, w->durable) != w->r.size))
 		return damaged(w, w->r.size, "it was cut off here");
 	return 0;
 }
@@ -247,7 +246,7 @@ static int open_segment(struct walk *w, uint64_t number)
 /* 1 and *rec, or 0 if there is no valid record at @pos. */
 static int read_record(struct walk *w, uint64_t pos, struct wal_record *rec)
 {
-	uint64_t off = file_offset(&w->head, pos), size;
+	uint64_t off = wal_file_offset(&w->head, pos), size;
 	const uint8_t *p = NULL;
 	int rc;
 
@@ -286,7 +285,7 @@ static int look_behind(struct walk *w, uint64_t pos)
 	int rc;
 
 	for (;;) {
-		off = file_offset(&w->head, at);
+		off = wal_file_offset(&w->head, at);
 		if (off > w->r.size || w->r.size - off < WAL_RECORD_HEAD)
 			return 0;
 		n = w->r.size - off < READ_BYTES ? (size_t)(w->r.size - off)
@@ -356,15 +355,15 @@ static int walk_segment(struct walk *w, size_t i)
 		return rc;
 	if (!last)
 		return end == stop ? 0
-				   : damaged(w, file_offset(&w->head, end),
+				   : damaged(w, wal_file_offset(&w->head, end),
 					     record_fails);
 	if (end < w->durable)
-		return damaged(w, file_offset(&w->head, end), record_fails);
+		return damaged(w, wal_file_offset(&w->head, end), record_fails);
 	rc = look_behind(w, end);
 	if (rc < 0)
 		return rc;
 	if (rc)
-		return damaged(w, file_offset(&w->head, end), record_fails);
+		return damaged(w, wal_file_offset(&w->head, end), record_fails);
 	f->head = w->head;
 	f->file_size = w->r.size;
 	f->in_segment = f->end = end;
@@ -440,63 +439,40 @@ static int no_ring(struct os_dir *dir)
 
 static int read_ring(struct os_dir *dir, struct wal_found *f)
 {
-	struct os_file *file = NULL;
-	uint64_t size;
-	ssize_t got;
-	int rc;
+	int rc = os_read_file(dir, WAL_RING_NAME, RING_MAX, &f->ring);
 
-	rc = os_open(dir, WAL_RING_NAME, OS_READ, &file);
-	if (rc < 0)
-		return rc == -ENOENT ? no_ring(dir) : rc;
-	rc = os_size(file, &size);
+	if (rc == -ENOENT)
+		return no_ring(dir);
 	/* A ring of another size was not finished. */
-	if (rc < 0 || size == 0 || size % WAL_BLOCK_BYTES || size > RING_MAX)
-		goto out;
-	f->ring = malloc((size_t)size);
-	if (!f->ring) {
-		rc = -ENOMEM;
-		goto out;
+	if (rc == -EUCLEAN) {
+		why_clear();
+		rc = 0;
+		f->ring.len = 0;
 	}
-	got = os_pread(file, f->ring, (size_t)size, 0);
-	if (got < 0) {
-		rc = (int)got;
-		goto out;
-	}
-	if ((uint64_t)got == size)
-		f->ring_bytes = size;
-out:
-	os_close(file);
+	if (f->ring.len % WAL_BLOCK_BYTES)
+		f->ring.len = 0;
 	return rc;
-}
-
-static void ring_copy(const struct wal_found *f, uint64_t pos, size_t n,
-		      uint8_t *out)
-{
-	size_t at = (size_t)(pos % f->ring_bytes);
-	size_t first = f->ring_bytes - at < n ? (size_t)f->ring_bytes - at : n;
-
-	memcpy(out, f->ring + at, first);
-	memcpy(out + first, f->ring, n - first);
 }
 
 /* 1 and *rec, with its payload in @hold; 0 if there is none at @pos. */
 static int ring_record(const struct wal_found *f, uint64_t pos,
 		       struct buf *hold, struct wal_record *rec)
 {
-	uint64_t room = f->head.capacity - file_offset(&f->head, pos);
+	uint64_t room = f->head.capacity - wal_file_offset(&f->head, pos);
+	struct bytes ring = buf_bytes(&f->ring);
 	uint8_t head[WAL_RECORD_HEAD];
 	uint64_t size;
 	int rc;
 
-	ring_copy(f, pos, sizeof(head), head);
+	wal_ring_copy(ring, pos, sizeof(head), head);
 	size = wal_record_peek(head, pos);
-	if (size == 0 || size > f->ring_bytes || size > room)
+	if (size == 0 || size > ring.len || size > room)
 		return 0;
 	hold->len = 0;
 	rc = buf_reserve(hold, (size_t)size);
 	if (rc < 0)
 		return rc;
-	ring_copy(f, pos, (size_t)size, hold->data);
+	wal_ring_copy(ring, pos, (size_t)size, hold->data);
 	return wal_record_decode(hold->data, (size_t)size, f->head.id, pos,
 				 rec);
 }
@@ -505,16 +481,17 @@ static int ring_record(const struct wal_found *f, uint64_t pos,
 static int ring_look_behind(const struct wal_found *f, struct buf *hold)
 {
 	uint64_t limit = f->head.start + f->head.capacity - WAL_BLOCK_BYTES;
+	struct bytes ring = buf_bytes(&f->ring);
 	uint8_t head[WAL_RECORD_HEAD];
 	struct wal_record rec;
 	int rc;
 
-	for (uint64_t at = 0; at < f->ring_bytes; at += WAL_ALIGN) {
+	for (uint64_t at = 0; at < ring.len; at += WAL_ALIGN) {
 		uint64_t pos;
 
-		ring_copy(f, at, sizeof(head), head);
+		wal_ring_copy(ring, at, sizeof(head), head);
 		pos = wal_record_claim(head, f->end + 1);
-		if (pos >= limit || pos % f->ring_bytes != at)
+		if (pos >= limit || pos % ring.len != at)
 			continue;
 		rc = ring_record(f, pos, hold, &rec);
 		if (rc < 0 || (rc && rec.synced > f->end))
@@ -536,7 +513,7 @@ static int walk_ring(struct walk *w)
 	if (f->n == 0 || f->file_size != f->head.capacity)
 		return 0;
 	rc = read_ring(w->dir, f);
-	if (rc < 0 || f->ring_bytes == 0)
+	if (rc < 0 || f->ring.len == 0)
 		return rc;
 	while ((rc = ring_record(f, f->end, &hold, &rec)) > 0) {
 		rc = hand_out(w, &rec);
@@ -549,7 +526,7 @@ static int walk_ring(struct walk *w)
 	if (rc == 0)
 		rc = ring_look_behind(f, &hold);
 	if (rc > 0 || (rc == 0 && f->durable > f->in_segment))
-		rc = damaged(w, file_offset(&f->head, f->in_segment),
+		rc = damaged(w, wal_file_offset(&f->head, f->in_segment),
 			     record_fails);
 	buf_free(&hold);
 	return rc;
@@ -560,10 +537,10 @@ static int walk_log(struct walk *w)
 	int rc = find_segments(w->dir, w->found), heads = 0;
 
 	/* All first blocks: each segment's end is the start of the next one. */
-	if (rc == 0 || w->before)
+	if (rc == 0 || !w->say)
 		heads = read_heads(w);
 	rc = heads < 0 ? heads : rc;
-	if (rc == -EUCLEAN && w->before)
+	if (rc == -EUCLEAN && !w->say)
 		rc = walk_before(w, rc);
 	rc = walk_result(w, rc);
 	if (rc == 0 && w->faults == 0)
@@ -586,19 +563,6 @@ int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 	return walk_log(&w);
 }
 
-int wal_replay_before(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
-		      void *arg, struct wal_found *out)
-{
-	struct walk w = {.dir = dir,
-			 .found = out,
-			 .replay = replay,
-			 .arg = arg,
-			 .before = true};
-
-	*out = (struct wal_found){.first = first};
-	return walk_log(&w);
-}
-
 int wal_check(struct os_dir *dir, uint64_t first_segment,
 	      void (*say)(void *arg, const char *sentence), void *arg)
 {
@@ -616,15 +580,15 @@ static int walk_kept(struct walk *w, uint64_t *at, uint64_t bytes)
 	uint64_t from = w->head.start, last = w->durable, stop, end;
 	int rc;
 
-	if (*at > WAL_BLOCK_BYTES && *at <= file_offset(&w->head, last))
+	if (*at > WAL_BLOCK_BYTES && *at <= wal_file_offset(&w->head, last))
 		from += *at - WAL_BLOCK_BYTES;
 	stop = last - from > bytes ? from + bytes : last;
 	rc = walk_records(w, from, stop, &end);
 	if (rc < 0)
 		return rc;
 	if (end < stop || end > last)
-		return damaged(w, file_offset(&w->head, end), record_fails);
-	*at = file_offset(&w->head, end);
+		return damaged(w, wal_file_offset(&w->head, end), record_fails);
+	*at = wal_file_offset(&w->head, end);
 	return end < last;
 }
 
@@ -654,7 +618,6 @@ int wal_kept_check(struct os_dir *dir, const char *name, uint64_t *at,
 void wal_found_free(struct wal_found *found)
 {
 	free(found->numbers);
-	free(found->ring);
 	found->numbers = NULL;
-	found->ring = NULL;
+	buf_free(&found->ring);
 }

@@ -38,8 +38,8 @@
 void wal_segment_name(char name[WAL_NAME_BYTES], uint64_t number);
 /* False if @name is not the name of a segment. */
 bool wal_segment_number(const char *name, uint64_t *number);
-/* Compares two uint64_t, for qsort(). */
-int wal_by_number(const void *a, const void *b);
+/* The numbers of the segments from @first on, ascending; the caller frees *out. */
+int wal_segments(struct os_dir *dir, uint64_t first, uint64_t **out, size_t *n);
 
 struct wal_found {
 	size_t n;	   /* segments numbered >= first */
@@ -52,9 +52,7 @@ struct wal_found {
 	uint64_t end;	     /* end of the ring's records that follow */
 	uint64_t durable;    /* end of the durable part, <= in_segment */
 	bool marked;	     /* its block has a durable mark */
-	/* The contents of the ring, NULL if there is none. */
-	uint8_t *ring;
-	uint64_t ring_bytes;
+	struct buf ring;     /* its contents; empty if there is none */
 	uint64_t records;
 };
 
@@ -68,15 +66,13 @@ void wal_made_note(struct os_dir *dir, uint64_t next, bool ring);
 
 typedef int (*wal_replay_fn)(void *arg, uint64_t segment, struct bytes record);
 
-/* @replay may be NULL. Free with wal_found_free() also after a failure. */
+/*
+ * @replay may be NULL. Free with wal_found_free() also after a failure. Of what the
+ * log has before a segment that is missing or damaged (-EUCLEAN) the records are
+ * handed out as well.
+ */
 int wal_replay(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
 	       void *arg, struct wal_found *out);
-/*
- * The same, but of what the log has before a segment that is missing or damaged the
- * records are handed out, too. -EUCLEAN then, as from wal_replay().
- */
-int wal_replay_before(struct os_dir *dir, uint64_t first, wal_replay_fn replay,
-		      void *arg, struct wal_found *out);
 int wal_recover(struct os_dir *dir, const struct wal_found *found);
 void wal_found_free(struct wal_found *found);
 

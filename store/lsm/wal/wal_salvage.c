@@ -32,11 +32,6 @@ static void lose(const struct salvage *k, const char *file, uint64_t offset,
 	k->s->lost(k->s->arg, &loss);
 }
 
-static uint64_t file_offset(const struct salvage *k, uint64_t pos)
-{
-	return pos - k->head.start + WAL_BLOCK_BYTES;
-}
-
 /* Decodes a segment's block, of which one bit may be wrong, or any zero. */
 static bool decode_head(uint8_t block[WAL_BLOCK_BYTES], uint64_t number,
 			struct wal_head *out)
@@ -57,29 +52,20 @@ static bool decode_head(uint8_t block[WAL_BLOCK_BYTES], uint64_t number,
 	return false;
 }
 
-static void ring_copy(const struct salvage *k, uint64_t pos, size_t n,
-		      uint8_t *to)
-{
-	size_t at = (size_t)(pos % k->ring.len);
-	size_t first = k->ring.len - at < n ? k->ring.len - at : n;
-
-	memcpy(to, k->ring.data + at, first);
-	memcpy(to + first, k->ring.data, n - first);
-}
-
 static bool record_in_ring(struct salvage *k, uint64_t pos,
 			   struct wal_record *rec)
 {
 	uint8_t head[WAL_RECORD_HEAD];
 	uint64_t size;
 
-	if (!k->last || !k->ring.len || file_offset(k, pos) >= k->head.capacity)
+	if (!k->last || !k->ring.len ||
+	    wal_file_offset(&k->head, pos) >= k->head.capacity)
 		return false;
-	ring_copy(k, pos, sizeof(head), head);
+	wal_ring_copy(buf_bytes(&k->ring), pos, sizeof(head), head);
 	size = wal_record_peek(head, pos);
 	if (size == 0 || size > k->ring.len)
 		return false;
-	ring_copy(k, pos, (size_t)size, k->hold.data);
+	wal_ring_copy(buf_bytes(&k->ring), pos, (size_t)size, k->hold.data);
 	return wal_record_decode(k->hold.data, (size_t)size, k->head.id, pos,
 				 rec);
 }
@@ -87,7 +73,7 @@ static bool record_in_ring(struct salvage *k, uint64_t pos,
 /* The record at @pos, in the segment or in the ring. */
 static bool record_at(struct salvage *k, uint64_t pos, struct wal_record *rec)
 {
-	uint64_t off = file_offset(k, pos);
+	uint64_t off = wal_file_offset(&k->head, pos);
 
 	return (off < k->file.len &&
 		wal_record_decode(k->file.data + off, k->file.len - (size_t)off,
@@ -101,7 +87,7 @@ static uint64_t next_in_segment(const struct salvage *k, uint64_t pos)
 	struct wal_record rec;
 
 	for (uint64_t at = pos + WAL_ALIGN;; at += WAL_ALIGN) {
-		uint64_t off = file_offset(k, at);
+		uint64_t off = wal_file_offset(&k->head, at);
 		size_t n, i;
 
 		if (off + WAL_RECORD_HEAD > k->file.len)
@@ -127,10 +113,10 @@ static uint64_t next_in_ring(struct salvage *k, uint64_t pos)
 	for (uint64_t at = 0; k->last && at < k->ring.len; at += WAL_ALIGN) {
 		uint64_t claim;
 
-		ring_copy(k, at, sizeof(head), head);
+		wal_ring_copy(buf_bytes(&k->ring), at, sizeof(head), head);
 		claim = wal_record_claim(head, pos + WAL_ALIGN);
 		if (claim < best && claim % k->ring.len == at &&
-		    file_offset(k, claim) < k->head.capacity &&
+		    wal_file_offset(&k->head, claim) < k->head.capacity &&
 		    record_in_ring(k, claim, &rec))
 			best = claim;
 	}
@@ -140,7 +126,7 @@ static uint64_t next_in_ring(struct salvage *k, uint64_t pos)
 /* Does something at @pos look like a record that is not whole? */
 static bool is_begun(const struct salvage *k, uint64_t pos)
 {
-	uint64_t off = file_offset(k, pos);
+	uint64_t off = wal_file_offset(&k->head, pos);
 	uint8_t head[WAL_RECORD_HEAD];
 
 	if (off + WAL_RECORD_HEAD <= k->file.len &&
@@ -148,14 +134,14 @@ static bool is_begun(const struct salvage *k, uint64_t pos)
 		return true;
 	if (!k->last || !k->ring.len)
 		return false;
-	ring_copy(k, pos, sizeof(head), head);
+	wal_ring_copy(buf_bytes(&k->ring), pos, sizeof(head), head);
 	return wal_record_peek(head, pos);
 }
 
 /* The records of the segment end at @pos: was there more? */
 static void lose_behind(struct salvage *k, uint64_t pos, uint64_t stop)
 {
-	uint64_t off = file_offset(k, pos);
+	uint64_t off = wal_file_offset(&k->head, pos);
 
 	if (stop != UINT64_MAX && k->durable < stop)
 		k->durable = stop;
@@ -195,7 +181,7 @@ static int take_records(struct salvage *k, uint64_t stop)
 			next = other;
 		if (next == UINT64_MAX || next >= stop)
 			break;
-		lose(k, k->name, file_offset(k, pos), next - pos,
+		lose(k, k->name, wal_file_offset(&k->head, pos), next - pos,
 		     "what is there is no whole record");
 		pos = next;
 	}
@@ -260,34 +246,6 @@ static int take_segment(struct salvage *k, size_t i)
 	return take_records(k, stop);
 }
 
-static int list_one(void *arg, const char *name)
-{
-	struct salvage *k = arg;
-	uint64_t number;
-
-	if (!wal_segment_number(name, &number) || number < k->s->first)
-		return 0;
-	return buf_append(&k->hold, &number, sizeof(number));
-}
-
-static int find_segments(struct salvage *k)
-{
-	int r = os_dir_list(k->s->dir, list_one, k);
-
-	if (r < 0)
-		return r;
-	k->n = k->hold.len / sizeof(uint64_t);
-	k->numbers = calloc(k->n + 1, sizeof(uint64_t));
-	if (!k->numbers)
-		return -ENOMEM;
-	if (k->n) {
-		memcpy(k->numbers, k->hold.data, k->n * sizeof(uint64_t));
-		qsort(k->numbers, k->n, sizeof(uint64_t), wal_by_number);
-	}
-	k->hold.len = 0;
-	return 0;
-}
-
 /* Tells of the segments in [@from, @to) that are not there. */
 static void lose_missing(struct salvage *k, uint64_t from, uint64_t to)
 {
@@ -326,7 +284,6 @@ static int take_all(struct salvage *k)
 	if (k->ring.len % WAL_BLOCK_BYTES)
 		k->ring.len = 0;
 	/* Any record of the ring: for want of memory none is taken for damaged. */
-	k->hold.len = 0;
 	r = buf_reserve(&k->hold, k->ring.len);
 	if (r < 0)
 		return r;
@@ -347,7 +304,7 @@ static int take_all(struct salvage *k)
 int wal_salvage(const struct wal_salvage *s)
 {
 	struct salvage k = {.s = s};
-	int r = find_segments(&k);
+	int r = wal_segments(s->dir, s->first, &k.numbers, &k.n);
 
 	if (r == 0)
 		r = take_all(&k);

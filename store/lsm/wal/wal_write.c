@@ -50,16 +50,13 @@ int wal_drain(struct wal *w)
 	assert(!w->direct.busy);
 	assert(pos <= end && end - pos <= w->ring_bytes);
 	while (pos < end) {
-		size_t at = (size_t)(pos % w->ring_bytes);
-		uint64_t n = w->ring_bytes - at;
+		struct bytes part = wal_ring_part(wal_ring(w), pos, end);
 
-		if (n > end - pos)
-			n = end - pos;
-		rc = os_pwrite(w->file, (const uint8_t *)w->ring->map + at,
-			       (size_t)n, wal_offset(w, pos));
+		rc = os_pwrite(w->file, part.data, part.len,
+			       wal_offset(w, pos));
 		if (rc < 0)
 			return wal_fail_locked(w, rc);
-		pos += n;
+		pos += part.len;
 	}
 	wal_drained_to(w, pos);
 	return 0;
@@ -168,17 +165,8 @@ int wal_direct_write(struct wal *w, uint64_t target)
 	if (rc < 0)
 		return rc;
 	off -= n;
-	while (pos < target) {
-		size_t at = (size_t)(pos % w->ring_bytes);
-		uint64_t more = w->ring_bytes - at;
-
-		if (more > target - pos)
-			more = target - pos;
-		memcpy(image + n, (const uint8_t *)w->ring->map + at,
-		       (size_t)more);
-		pos += more;
-		n += (size_t)more;
-	}
+	wal_ring_copy(wal_ring(w), pos, (size_t)(target - pos), image + n);
+	n += (size_t)(target - pos);
 	len = whole_blocks(w, off, n);
 	assert(n <= len && len <= WAL_DIRECT_BYTES + WAL_BLOCK_BYTES);
 	assert(off + len <= w->head.capacity);
