@@ -59,7 +59,7 @@ static int copy_rows(struct cursor *c, struct compaction_writer *w)
 		if (r == 0)
 			r = cursor_next_row(c);
 	}
-	return r < 0 ? r : compaction_write_finish(w);
+	return r < 0 ? r : compaction_write_cut(w);
 }
 
 /* The level for a file with the cells of all levels. */

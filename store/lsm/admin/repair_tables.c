@@ -125,7 +125,7 @@ static int copy_rows(struct family_copy *c)
 			r = cursor_next_row(&merge.base);
 	}
 	if (r == 0)
-		r = compaction_write_finish(&c->w);
+		r = compaction_write_cut(&c->w);
 	cursor_close(&merge.base);
 	cursor_close(&c->log.base);
 	free(sources);

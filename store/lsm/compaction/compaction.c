@@ -129,12 +129,10 @@ static bool lies_deeper(struct depth *d, struct bytes row)
 		uint32_t *at = &d->at[i];
 
 		while (*at < l->nfiles &&
-		       bytes_cmp(buf_bytes(&sst_info(l->files[*at])->row_max),
-				 row) < 0)
+		       bytes_cmp(sst_row_max(l->files[*at]), row) < 0)
 			(*at)++;
 		if (*at < l->nfiles &&
-		    bytes_cmp(buf_bytes(&sst_info(l->files[*at])->row_min),
-			      row) <= 0)
+		    bytes_cmp(sst_row_min(l->files[*at]), row) <= 0)
 			return true;
 	}
 	return false;
@@ -153,8 +151,7 @@ static int cut_at_staying(const struct compaction_job *j, struct bytes row,
 	if (!j->what->around || j->what->to == 0)
 		return 0;
 	for (; *at < l->nfiles; (*at)++) {
-		if (bytes_cmp(buf_bytes(&sst_info(l->files[*at])->row_max),
-			      row) >= 0)
+		if (bytes_cmp(sst_row_max(l->files[*at]), row) >= 0)
 			break;
 		cut |= !is_source(j->what, l->files[*at]);
 	}
@@ -238,17 +235,17 @@ static int copy_rows(struct compaction_job *j, struct cursor *c,
 	 */
 	bool slice = j->what->to == 0;
 	/* With masks, only the rows of the input's range. */
-	const struct sst_info *only =
-		j->what->nmasks ? sst_info(j->what->inputs[0][0]) : NULL;
+	const struct sstable *only =
+		j->what->nmasks ? j->what->inputs[0][0] : NULL;
 	uint32_t rows = 0, beside = 0;
 	uint64_t told = 0;
-	int r = cursor_seek_row(c, only ? buf_bytes(&only->row_min)
-					: (struct bytes){0});
+	int r = cursor_seek_row(c,
+				only ? sst_row_min(only) : (struct bytes){0});
 
 	for (; r == 1; r = cursor_next_row(c)) {
 		bool whole = !slice && !lies_deeper(&depth, c->row);
 
-		if (only && bytes_cmp(c->row, buf_bytes(&only->row_max)) > 0)
+		if (only && bytes_cmp(c->row, sst_row_max(only)) > 0)
 			return 0;
 		r = cut_at_staying(j, c->row, &beside, w);
 		if (r == 0)
@@ -336,7 +333,7 @@ int compaction_run(struct compaction_job *j)
 	}
 	r = copy_rows(j, &merge.base, retain, &w);
 	if (r == 0)
-		r = compaction_write_finish(&w);
+		r = compaction_write_cut(&w);
 	if (r < 0)
 		goto out;
 	end_loss(retain, j->attrs, &j->lost);
@@ -393,7 +390,7 @@ int flush_run(struct flush_job *j)
 			r = cursor_next_row(j->from);
 	}
 	if (r == 0)
-		r = compaction_write_finish(&w);
+		r = compaction_write_cut(&w);
 	if (r == 0) {
 		end_loss(retain, j->attrs, &j->lost);
 		j->output = w.ntables ? w.tables[0] : NULL;

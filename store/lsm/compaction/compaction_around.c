@@ -26,20 +26,12 @@ struct staying {
 	uint32_t n;
 };
 
-static bool overlap(const struct sstable *a, const struct sstable *b)
-{
-	const struct sst_info *x = sst_info(a), *y = sst_info(b);
-
-	return bytes_cmp(buf_bytes(&x->row_min), buf_bytes(&y->row_max)) <= 0 &&
-	       bytes_cmp(buf_bytes(&y->row_min), buf_bytes(&x->row_max)) <= 0;
-}
-
 static bool stays(const struct staying *s, const struct sstable *t)
 {
 	if (sst_is_damaged(t))
 		return true;
 	for (uint32_t i = 0; i < s->n; i++)
-		if (overlap(s->files[i].file, t))
+		if (sst_overlap(s->files[i].file, t))
 			return true;
 	return false;
 }

@@ -6,22 +6,6 @@
 
 #include "store/value/why.h"
 
-static struct bytes row_min(const struct sstable *t)
-{
-	return buf_bytes(&sst_info(t)->row_min);
-}
-
-static struct bytes row_max(const struct sstable *t)
-{
-	return buf_bytes(&sst_info(t)->row_max);
-}
-
-static bool overlap(const struct sstable *a, const struct sstable *b)
-{
-	return bytes_cmp(row_min(a), row_max(b)) <= 0 &&
-	       bytes_cmp(row_min(b), row_max(a)) <= 0;
-}
-
 /* Allocates the lists for the files of all levels. */
 static int start(const struct levels *l, struct compaction *c)
 {
@@ -58,7 +42,7 @@ static uint64_t add_beneath(const struct levels *l, struct bytes min,
 	uint64_t bytes = 0;
 
 	for (uint32_t i = levels_find(to, min); i < to->nfiles; i++) {
-		if (bytes_cmp(row_min(to->files[i]), max) > 0)
+		if (bytes_cmp(sst_row_min(to->files[i]), max) > 0)
 			break;
 		bytes += add(c, 1, to->files[i]);
 	}
@@ -76,8 +60,8 @@ static bool whole_top(const struct levels *l, uint64_t space,
 	if (l0->nfiles == 0)
 		return false;
 	forget(c);
-	min = row_min(l0->files[0]);
-	max = row_max(l0->files[0]);
+	min = sst_row_min(l0->files[0]);
+	max = sst_row_max(l0->files[0]);
 	c->from = 0;
 	c->to = 1;
 	while (c->to < LEVELS_MAX - 1 && l->level[c->to].nfiles == 0)
@@ -87,10 +71,10 @@ static bool whole_top(const struct levels *l, uint64_t space,
 	for (uint32_t i = 0; i < l0->nfiles; i++) {
 		bytes += add(c, 0, l0->files[i]);
 		markers += sst_info(l0->files[i])->markers;
-		if (bytes_cmp(row_min(l0->files[i]), min) < 0)
-			min = row_min(l0->files[i]);
-		if (bytes_cmp(row_max(l0->files[i]), max) > 0)
-			max = row_max(l0->files[i]);
+		if (bytes_cmp(sst_row_min(l0->files[i]), min) < 0)
+			min = sst_row_min(l0->files[i]);
+		if (bytes_cmp(sst_row_max(l0->files[i]), max) > 0)
+			max = sst_row_max(l0->files[i]);
 	}
 	bytes += add_beneath(l, min, max, c);
 	return (l0->nfiles > 1 || markers) && bytes <= space;
@@ -107,7 +91,7 @@ static bool is_swept(const struct levels *l, int level, const struct sstable *t)
 
 			if (sst_info(above)->markers &&
 			    sst_info(above)->number > sst_info(t)->number &&
-			    overlap(above, t))
+			    sst_overlap(above, t))
 				return false;
 		}
 	return true;
@@ -129,7 +113,8 @@ static bool sweep(const struct levels *l, uint64_t space, struct compaction *c)
 			for (int up = 0; up < level; up++)
 				for (uint32_t k = 0; k < l->level[up].nfiles;
 				     k++)
-					if (overlap(l->level[up].files[k], t))
+					if (sst_overlap(l->level[up].files[k],
+							t))
 						c->masks[c->nmasks++] =
 							l->level[up].files[k];
 			return true;

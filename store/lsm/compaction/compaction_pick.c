@@ -13,16 +13,6 @@
 /* If scans walk over markers, one marker in so many entries is enough. */
 #define PASSED_SHARE 16
 
-static struct bytes row_min(const struct sstable *t)
-{
-	return buf_bytes(&sst_info(t)->row_min);
-}
-
-static struct bytes row_max(const struct sstable *t)
-{
-	return buf_bytes(&sst_info(t)->row_max);
-}
-
 /*
  * Does a file of the level mostly delete cells of older files? A scan there
  * walks over all of them, again and again. If scans have done so, fewer markers
@@ -40,8 +30,8 @@ static bool deletes_much(const struct levels *l,
 		if (info->markers <= info->entries / share)
 			continue;
 		if ((level == 0 && i + 1 < lv->nfiles) ||
-		    levels_overlap_below(l, level, row_min(lv->files[i]),
-					 row_max(lv->files[i])))
+		    levels_overlap_below(l, level, sst_row_min(lv->files[i]),
+					 sst_row_max(lv->files[i])))
 			return true;
 	}
 	return false;
@@ -93,18 +83,30 @@ static double level_score(const struct levels *l,
 	return score;
 }
 
-double compaction_score(const struct levels *l,
-			const struct compaction_limits *m)
+/* The score of the level that is most due. */
+static double most_due(const struct levels *l,
+		       const struct compaction_limits *m, int *level)
 {
 	double most = 0;
 
+	*level = 0;
 	for (int i = 0; i < LEVELS_MAX; i++) {
 		double score = level_score(l, m, i);
 
-		if (score > most)
+		if (score > most) {
 			most = score;
+			*level = i;
+		}
 	}
 	return most;
+}
+
+double compaction_score(const struct levels *l,
+			const struct compaction_limits *m)
+{
+	int level;
+
+	return most_due(l, m, &level);
 }
 
 uint64_t compaction_pending(const struct levels *l,
@@ -133,7 +135,7 @@ static uint32_t overlap(const struct level *l, struct bytes min,
 	uint32_t i = levels_find(l, min);
 
 	*first = i;
-	while (i < l->nfiles && bytes_cmp(row_min(l->files[i]), max) <= 0)
+	while (i < l->nfiles && bytes_cmp(sst_row_min(l->files[i]), max) <= 0)
 		i++;
 	return i - *first;
 }
@@ -161,7 +163,8 @@ static double weight(const struct levels *l, int level, const struct sstable *t)
 {
 	const struct level *next = &l->level[level + 1];
 	uint64_t bytes = sst_info(t)->file_bytes;
-	uint32_t first, n = overlap(next, row_min(t), row_max(t), &first);
+	uint32_t first,
+		n = overlap(next, sst_row_min(t), sst_row_max(t), &first);
 
 	return (double)bytes_of_files(next->files + first, n) /
 	       (double)(bytes ? bytes : 1);
@@ -202,6 +205,17 @@ static int add_inputs(struct compaction *c, int side,
 	return 0;
 }
 
+/* What was chosen goes to *out, unless @r is an error. 1 or @r. */
+static int hand_out(struct compaction *c, int r, struct compaction *out)
+{
+	if (r < 0) {
+		compaction_release(c);
+		return r;
+	}
+	*out = *c;
+	return 1;
+}
+
 /*
  * At rest nothing has expired: then files are merged for those who read, and a
  * ttl that somebody has set by mistake takes nothing from the disk.
@@ -217,7 +231,7 @@ static bool has_ended(const struct levels *l, const struct sstable *t, int to,
 {
 	return is_expired(sst_info(t), attrs, now_ms) &&
 	       !sst_info(t)->markers &&
-	       !levels_overlap_below(l, to, row_min(t), row_max(t));
+	       !levels_overlap_below(l, to, sst_row_min(t), sst_row_max(t));
 }
 
 /* Would rewriting the file at level @to drop or compress anything? */
@@ -228,7 +242,7 @@ static bool is_smaller_rewritten(const struct levels *l,
 	if (from == 0 && attrs->compression != COMPRESSION_NONE)
 		return true;
 	return sst_info(t)->markers &&
-	       !levels_overlap_below(l, to, row_min(t), row_max(t));
+	       !levels_overlap_below(l, to, sst_row_min(t), sst_row_max(t));
 }
 
 /*
@@ -294,16 +308,15 @@ static void look_at_top(const struct levels *l,
 	struct sstable *oldest = l0->files[l0->nfiles - 1];
 	uint32_t first;
 
-	*t = (struct top){.min = row_min(oldest), .max = row_max(oldest)};
+	*t = (struct top){.min = sst_row_min(oldest),
+			  .max = sst_row_max(oldest)};
 	t->alone = overlap(&l->level[1], t->min, t->max, &first) == 0;
 	t->bytes = bytes_of_files(l0->files, l0->nfiles);
 	for (uint32_t i = 0; i + 1 < l0->nfiles; i++) {
-		struct bytes a = row_min(l0->files[i]);
-		struct bytes b = row_max(l0->files[i]);
+		struct bytes a = sst_row_min(l0->files[i]);
+		struct bytes b = sst_row_max(l0->files[i]);
 
-		if (bytes_cmp(a, row_max(oldest)) <= 0 &&
-		    bytes_cmp(b, row_min(oldest)) >= 0)
-			t->alone = false;
+		t->alone &= !sst_overlap(l0->files[i], oldest);
 		if (bytes_cmp(a, t->min) < 0)
 			t->min = a;
 		if (bytes_cmp(b, t->max) > 0)
@@ -372,8 +385,8 @@ static int pick_deeper(const struct levels *l,
 	}
 	r = add_inputs(c, 0, &best, 1);
 	return r < 0 ? r
-		     : add_below(c, l, row_min(best), row_max(best), attrs,
-				 now_ms);
+		     : add_below(c, l, sst_row_min(best), sst_row_max(best),
+				 attrs, now_ms);
 }
 
 int compaction_pick(const struct levels *l, const struct compaction_limits *m,
@@ -381,28 +394,14 @@ int compaction_pick(const struct levels *l, const struct compaction_limits *m,
 		    struct compaction *out)
 {
 	struct compaction c = {0};
-	double most = 0;
 	int r;
 
-	for (int i = 0; i < LEVELS_MAX; i++) {
-		double score = level_score(l, m, i);
-
-		if (score > most) {
-			most = score;
-			c.from = i;
-		}
-	}
-	if (most < 1)
+	if (most_due(l, m, &c.from) < 1)
 		return 0;
 	c.to = c.from + 1;
 	r = c.from == 0 ? pick_level0(l, m, attrs, now_ms, &c)
 			: pick_deeper(l, m, attrs, now_ms, &c);
-	if (r < 0) {
-		compaction_release(&c);
-		return r;
-	}
-	*out = c;
-	return 1;
+	return hand_out(&c, r, out);
 }
 
 /* Level 0 at rest: 1 = *c has its files. */
@@ -461,8 +460,8 @@ static int rest_deeper(const struct levels *l,
 	c->to = level + 1;
 	r = add_inputs(c, 0, best, 1);
 	if (r == 0)
-		r = add_below(c, l, row_min(*best), row_max(*best), attrs,
-			      NO_TIME);
+		r = add_below(c, l, sst_row_min(*best), sst_row_max(*best),
+			      attrs, NO_TIME);
 	return r < 0 ? r : 1;
 }
 
@@ -480,11 +479,7 @@ int compaction_pick_rest(const struct levels *l,
 	r = rest_level0(l, &rest, attrs, &c);
 	for (int i = 1; r == 0 && i < last; i++)
 		r = rest_deeper(l, m, attrs, i, &c);
-	if (r < 0)
-		compaction_release(&c);
-	else if (r > 0)
-		*out = c;
-	return r;
+	return r == 0 ? 0 : hand_out(&c, r, out);
 }
 
 int compaction_pick_all(const struct levels *l, struct compaction *out)
@@ -506,12 +501,7 @@ int compaction_pick_all(const struct levels *l, struct compaction *out)
 	for (int i = c.from; r == 0 && i <= c.to; i++)
 		r = add_inputs(&c, i == c.to && i > c.from, l->level[i].files,
 			       l->level[i].nfiles);
-	if (r < 0) {
-		compaction_release(&c);
-		return r;
-	}
-	*out = c;
-	return 1;
+	return hand_out(&c, r, out);
 }
 
 /*
@@ -552,34 +542,22 @@ int compaction_pick_freed(const struct levels *l,
 {
 	struct compaction c = {0};
 	struct sstable *const *file = find_freed(l, f, &c.from);
-	int r;
 
 	if (!file)
 		return 0;
 	c.to = c.from;
-	r = add_inputs(&c, 0, file, 1);
-	if (r < 0)
-		return r;
-	*out = c;
-	return 1;
+	return hand_out(&c, add_inputs(&c, 0, file, 1), out);
 }
 
 int compaction_pick_newest(const struct levels *l, uint32_t n,
 			   struct compaction *out)
 {
 	struct compaction c = {0};
-	uint32_t deeper = 0;
-	int r;
+	uint32_t top = l->level[0].nfiles;
 
-	for (int i = 1; i < LEVELS_MAX; i++)
-		deeper += l->level[i].nfiles;
-	if (n >= l->level[0].nfiles && (n > l->level[0].nfiles || !deeper))
+	if (n > top || (n == top && deepest(l) == 0))
 		return compaction_pick_all(l, out);
-	r = add_inputs(&c, 0, l->level[0].files, n);
-	if (r < 0)
-		return r;
-	*out = c;
-	return 1;
+	return hand_out(&c, add_inputs(&c, 0, l->level[0].files, n), out);
 }
 
 void compaction_release(struct compaction *c)

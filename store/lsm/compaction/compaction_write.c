@@ -78,11 +78,6 @@ int compaction_write_cut(struct compaction_writer *w)
 	return w->file ? end_file(w) : 0;
 }
 
-int compaction_write_finish(struct compaction_writer *w)
-{
-	return compaction_write_cut(w);
-}
-
 uint64_t compaction_written(const struct compaction_writer *w)
 {
 	return w->ended_bytes + (w->file ? sst_writer_bytes(w->file) : 0);

@@ -35,10 +35,11 @@ int compaction_write(struct compaction_writer *w, struct bytes row,
 		     const struct entry *e);
 /* To be called between rows: ends a file that is large enough. */
 int compaction_write_row_end(struct compaction_writer *w);
-/* The same: ends the file that has been begun, if any. */
+/*
+ * The same: ends the file that has been begun, if any. Behind the last row the
+ * tables are then complete, and may be taken.
+ */
 int compaction_write_cut(struct compaction_writer *w);
-/* Ends the last file. Then the tables are complete, and may be taken. */
-int compaction_write_finish(struct compaction_writer *w);
 /* Bytes that were written so far. */
 uint64_t compaction_written(const struct compaction_writer *w);
 /* Removes the tables that were not taken (tables NULL, ntables 0 if taken). */

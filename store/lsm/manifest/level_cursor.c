@@ -85,13 +85,11 @@ static int seek_exact(struct cursor *base, struct bytes row)
 {
 	struct level_cursor *c = level_cursor_of(base);
 	uint32_t file = levels_find(c->level, row);
-	const struct sst_info *info;
 
 	if (file == c->level->nfiles)
 		return 0;
-	info = sst_info(c->level->files[file]);
 	/* The gap in front of the file; inside it, its filter is asked. */
-	if (bytes_cmp(row, buf_bytes(&info->row_min)) < 0)
+	if (bytes_cmp(row, sst_row_min(c->level->files[file])) < 0)
 		return 0;
 	enter(c, file);
 	return show(c, cursor_seek_exact(&c->in.base, row));

@@ -9,16 +9,6 @@
 #include "store/lsm/base/heads.h"
 #include "store/value/why.h"
 
-static struct bytes row_min(const struct sstable *t)
-{
-	return buf_bytes(&sst_info(t)->row_min);
-}
-
-static struct bytes row_max(const struct sstable *t)
-{
-	return buf_bytes(&sst_info(t)->row_max);
-}
-
 int levels_new(struct levels **out)
 {
 	struct levels *l = calloc(1, sizeof(*l));
@@ -78,16 +68,16 @@ static int newer_first(const void *a, const void *b)
 
 static int by_row(const void *a, const void *b)
 {
-	return bytes_cmp(row_min(*(struct sstable *const *)a),
-			 row_min(*(struct sstable *const *)b));
+	return bytes_cmp(sst_row_min(*(struct sstable *const *)a),
+			 sst_row_min(*(struct sstable *const *)b));
 }
 
 /* A row in two files of a level would be read from one of them only. */
 static int check_disjoint(const struct level *l, int level)
 {
 	for (uint32_t i = 1; i < l->nfiles; i++)
-		if (bytes_cmp(row_max(l->files[i - 1]), row_min(l->files[i])) >=
-		    0)
+		if (bytes_cmp(sst_row_max(l->files[i - 1]),
+			      sst_row_min(l->files[i])) >= 0)
 			return why(-EUCLEAN,
 				   "the files %" PRIu64 ".sst and %" PRIu64
 				   ".sst of level %d overlap",
@@ -104,8 +94,8 @@ static struct bytes behind(struct bytes s, size_t n)
 /* Of files in order. */
 static int make_heads(struct level *l)
 {
-	struct bytes first = row_max(l->files[0]);
-	struct bytes last = row_max(l->files[l->nfiles - 1]);
+	struct bytes first = sst_row_max(l->files[0]);
+	struct bytes last = sst_row_max(l->files[l->nfiles - 1]);
 	size_t n = 0;
 
 	assert(l->nfiles > 1 && !l->heads);
@@ -116,7 +106,7 @@ static int make_heads(struct level *l)
 		n++;
 	l->prefix = bytes_of(first.data, n);
 	for (uint32_t i = 0; i < l->nfiles; i++)
-		l->heads[i] = head_of(behind(row_max(l->files[i]), n));
+		l->heads[i] = head_of(behind(sst_row_max(l->files[i]), n));
 	return 0;
 }
 
@@ -218,7 +208,7 @@ static uint32_t find_by_rows(const struct level *l, struct bytes row)
 {
 	uint32_t lo = 0, hi = l->nfiles;
 
-	BISECT(lo, hi, mid, bytes_cmp(row_max(l->files[mid]), row) < 0);
+	BISECT(lo, hi, mid, bytes_cmp(sst_row_max(l->files[mid]), row) < 0);
 	return lo;
 }
 
@@ -234,7 +224,7 @@ uint32_t levels_find(const struct level *l, struct bytes row)
 	head = head_of(behind(row, l->prefix.len));
 	at = heads_find(l->heads, l->nfiles, head);
 	while (at < l->nfiles && l->heads[at] == head &&
-	       bytes_cmp(row_max(l->files[at]), row) < 0)
+	       bytes_cmp(sst_row_max(l->files[at]), row) < 0)
 		at++;
 	return at;
 }
@@ -247,14 +237,14 @@ bool levels_overlap_below(const struct levels *l, int level, struct bytes min,
 	assert(level >= -1 && level < LEVELS_MAX);
 	/* Above all levels is the memtable: level 0 is below it. */
 	for (uint32_t i = 0; level < 0 && i < top->nfiles; i++)
-		if (bytes_cmp(row_min(top->files[i]), max) <= 0 &&
-		    bytes_cmp(row_max(top->files[i]), min) >= 0)
+		if (bytes_cmp(sst_row_min(top->files[i]), max) <= 0 &&
+		    bytes_cmp(sst_row_max(top->files[i]), min) >= 0)
 			return true;
 	for (int i = level < 0 ? 1 : level + 1; i < LEVELS_MAX; i++) {
 		uint32_t at = levels_find(&l->level[i], min);
 
 		if (at < l->level[i].nfiles &&
-		    bytes_cmp(row_min(l->level[i].files[at]), max) <= 0)
+		    bytes_cmp(sst_row_min(l->level[i].files[at]), max) <= 0)
 			return true;
 	}
 	return false;

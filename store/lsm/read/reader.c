@@ -24,12 +24,11 @@ bool reader_needs(const struct sst_info *i, const struct visible_spec *spec)
 static bool overlaps(const struct sstable *first, const struct sstable *last,
 		     const struct reader_spec *spec)
 {
-	struct bytes min = buf_bytes(&sst_info(first)->row_min);
-	struct bytes max = buf_bytes(&sst_info(last)->row_max);
-
-	if (spec->row_min.len && bytes_cmp(max, spec->row_min) < 0)
+	if (spec->row_min.len &&
+	    bytes_cmp(sst_row_max(last), spec->row_min) < 0)
 		return false;
-	return !spec->row_max.len || bytes_cmp(min, spec->row_max) <= 0;
+	return !spec->row_max.len ||
+	       bytes_cmp(sst_row_min(first), spec->row_max) <= 0;
 }
 
 /* Room for @n cursors. Nothing is cleared: each is made where it is added. */

@@ -94,6 +94,20 @@ void sst_ref(struct sstable *t);
 void sst_unref(struct sstable *t);
 void sst_obsolete(struct sstable *t);
 const struct sst_info *sst_info(const struct sstable *t);
+static inline struct bytes sst_row_min(const struct sstable *t)
+{
+	return buf_bytes(&sst_info(t)->row_min);
+}
+static inline struct bytes sst_row_max(const struct sstable *t)
+{
+	return buf_bytes(&sst_info(t)->row_max);
+}
+/* Is there a row between the first and the last one of both? */
+static inline bool sst_overlap(const struct sstable *a, const struct sstable *b)
+{
+	return bytes_cmp(sst_row_min(a), sst_row_max(b)) <= 0 &&
+	       bytes_cmp(sst_row_min(b), sst_row_max(a)) <= 0;
+}
 /*
  * Fills *out from the file alone, for files that no catalog describes. 0, or
  * as sst_open().
