@@ -15,6 +15,7 @@
 #include "store/lsm/background/background.h"
 #include "store/lsm/table/sst_format.h"
 #include "store/lsm/write/note.h"
+#include "store/value/array.h"
 
 struct lsm_hold {
 	struct hold base;
@@ -28,15 +29,8 @@ static struct hold_file *add(struct lsm_hold *h)
 {
 	struct hold *b = &h->base;
 
-	if (b->nfiles == h->files_cap) {
-		size_t cap = h->files_cap ? 2 * h->files_cap : 64;
-		void *more = realloc(b->files, cap * sizeof(*b->files));
-
-		if (!more)
-			return NULL;
-		b->files = more;
-		h->files_cap = cap;
-	}
+	if (ARRAY_RESERVE(b->files, h->files_cap, b->nfiles + 1) < 0)
+		return NULL;
 	b->files[b->nfiles] = (struct hold_file){.bytes = 0};
 	return &b->files[b->nfiles++];
 }
@@ -63,16 +57,7 @@ static int add_table(struct lsm_hold *h, struct sstable *t)
 {
 	struct hold_file *f = add(h);
 
-	if (f && h->ntables == h->tables_cap) {
-		size_t cap = h->tables_cap ? 2 * h->tables_cap : 64;
-		void *more = realloc(h->tables, cap * sizeof(*h->tables));
-
-		if (!more)
-			return -ENOMEM;
-		h->tables = more;
-		h->tables_cap = cap;
-	}
-	if (!f)
+	if (!f || ARRAY_RESERVE(h->tables, h->tables_cap, h->ntables + 1) < 0)
 		return -ENOMEM;
 	sst_ref(t);
 	h->tables[h->ntables++] = t;

@@ -42,15 +42,11 @@ static int commit(struct lsm *db, struct edit *e)
 {
 	int r = lsm_sync_log(db);
 
-	if (r < 0)
-		return r;
-	e->next_file = atomic_load(&db->next_file);
-	e->last_seq = atomic_load(&db->seq);
-	r = lsm_commit_edit(db, e);
-	if (r < 0)
-		return r;
-	note_tables_now(db);
-	return 0;
+	if (r == 0)
+		r = lsm_commit_edit(db, e);
+	if (r == 0)
+		note_tables_now(db);
+	return r;
 }
 
 /* -ENOENT if the table has been dropped. Under catalog. */

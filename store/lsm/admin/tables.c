@@ -79,8 +79,6 @@ static int commit_state(struct lsm *db, uint64_t id,
 		.put_table = row,
 		.next_tree = next_tree,
 		.next_table = next_table,
-		.next_file = atomic_load(&db->next_file),
-		.last_seq = atomic_load(&db->seq),
 	};
 	int r = -ENOMEM;
 
@@ -262,12 +260,9 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	if (r < 0)
 		goto out;
 	e.drop_table = base->id;
-	e.last_seq = atomic_load(&db->seq);
-	e.next_file = atomic_load(&db->next_file);
 	r = lsm_sync_log(db);
-	if (r < 0)
-		goto out;
-	r = lsm_commit_edit(db, &e);
+	if (r == 0)
+		r = lsm_commit_edit(db, &e);
 	if (r < 0)
 		goto out;
 	note_tables(db);

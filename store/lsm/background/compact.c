@@ -53,11 +53,6 @@ static int chosen(struct task *k, const struct levels *all, struct levels *from,
 	return r;
 }
 
-static bool stop_compaction(void *arg)
-{
-	return atomic_load(&((struct tree *)arg)->cancel);
-}
-
 struct job_arg {
 	struct lsm *db;
 	struct tree *tree;
@@ -70,7 +65,7 @@ static uint64_t job_number(void *arg)
 
 static bool job_stop(void *arg)
 {
-	return stop_compaction(((struct job_arg *)arg)->tree);
+	return atomic_load(&((struct job_arg *)arg)->tree->cancel);
 }
 
 /* At a time, so that a job that is to stop does. */
@@ -78,8 +73,7 @@ static bool job_stop(void *arg)
 
 static void job_wrote(void *arg, uint64_t bytes)
 {
-	const struct job_arg *job = arg;
-	struct lsm *db = job->db;
+	struct lsm *db = ((struct job_arg *)arg)->db;
 	uint64_t begun = os_monotonic_ns(db->os);
 	bool held = false;
 	unsigned ms;
@@ -87,7 +81,7 @@ static void job_wrote(void *arg, uint64_t bytes)
 	pace_take(&db->pace, bytes, begun);
 	/* On a full disk it makes room for who waits. */
 	while ((ms = pace_wait_ms(&db->pace, os_monotonic_ns(db->os))) &&
-	       !stop_compaction(job->tree) && !wal_low(db->wal)) {
+	       !job_stop(arg) && !wal_low(db->wal)) {
 		os_sleep_ms(db->os, ms < PACED_MS ? ms : PACED_MS);
 		held = true;
 	}
@@ -152,11 +146,8 @@ static int compaction_commit(struct lsm *db, struct task *k,
 	k->outgrown = r == 0 && next && tree_outgrows(db, k->tree, &k->attrs);
 	if (r == 0 && (!next || k->outgrown))
 		r = stopped(k);
-	if (r == 0) {
-		e.next_file = atomic_load(&db->next_file);
-		e.last_seq = atomic_load(&db->seq);
+	if (r == 0)
 		r = lsm_commit_edit(db, &e);
-	}
 	if (r == 0) {
 		pthread_mutex_lock(&db->state);
 		tree_install(k->tree, next);
@@ -462,52 +453,33 @@ static int pick_task(struct lsm *db, struct task *out)
 	return chosen(out, out->levels, from, r);
 }
 
-/* Picks the first tree with a merge that makes reads faster. As pick_task(). */
-static int pick_rest_task(struct lsm *db, struct task *out)
+/*
+ * Picks the first tree with a merge that makes reads faster, or if @full one that
+ * fits on a full disk. As pick_task().
+ */
+static int pick_first(struct lsm *db, bool full, struct task *out)
 {
 	uint64_t now = os_monotonic_ns(db->os);
-	struct tree_walk w = {0};
-	int r = 0;
-
-	pthread_mutex_lock(&db->state);
-	while (r == 0 && trees_next(db, &w)) {
-		struct levels *from;
-
-		if (!may_compact(w.tree, now))
-			continue;
-		r = to_merge(w.tree->levels, &from);
-		if (r < 0)
-			break;
-		r = compaction_pick_rest(from, &db->limits, w.attrs,
-					 &out->what);
-		r = chosen(out, w.tree->levels, from, r);
-	}
-	if (r > 0)
-		begin_task(db, &w, out);
-	pthread_mutex_unlock(&db->state);
-	return r;
-}
-
-/* As pick_task(), for a full disk: picks only merges that fit. */
-static int pick_full_task(struct lsm *db, struct task *out)
-{
-	uint64_t now = os_monotonic_ns(db->os), space = full_space(db);
+	uint64_t space = full ? full_space(db) : 0;
 	bool low = wal_low(db->wal);
 	struct tree_walk w = {0};
 	int r = 0;
 
 	pthread_mutex_lock(&db->state);
 	while (r == 0 && trees_next(db, &w)) {
+		bool may = may_compact(w.tree, now);
 		struct levels *from;
 
-		if (w.tree->compacting)
+		if (full ? w.tree->compacting : !may)
 			continue;
 		r = to_merge(w.tree->levels, &from);
 		if (r < 0)
 			break;
-		r = compaction_pick_full(from, space, 2 * db->limits.file_bytes,
-					 low && may_compact(w.tree, now),
-					 &out->what);
+		r = full ? compaction_pick_full(from, space,
+						2 * db->limits.file_bytes,
+						low && may, &out->what)
+			 : compaction_pick_rest(from, &db->limits, w.attrs,
+						&out->what);
 		r = chosen(out, w.tree->levels, from, r);
 	}
 	if (r > 0)
@@ -594,20 +566,22 @@ int compact_one(struct lsm *db)
 	return do_task(db, &k, r);
 }
 
-int compact_at_rest(struct lsm *db)
+static int compact_first(struct lsm *db, bool full)
 {
 	struct task k = {0};
-	int r = pick_rest_task(db, &k);
+	int r = pick_first(db, full, &k);
 
 	return do_task(db, &k, r);
 }
 
+int compact_at_rest(struct lsm *db)
+{
+	return compact_first(db, false);
+}
+
 int compact_when_full(struct lsm *db)
 {
-	struct task k = {0};
-	int r = pick_full_task(db, &k);
-
-	return do_task(db, &k, r);
+	return compact_first(db, true);
 }
 
 static int pick_asked(struct task *k, unsigned newest)

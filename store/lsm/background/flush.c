@@ -110,7 +110,7 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 	else
 		r = os_dir_sync(db->dir);
 	if (r < 0)
-		goto fail;
+		goto out;
 	pthread_mutex_lock(&db->catalog);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct level_file file = {0, f[i].file};
@@ -134,11 +134,8 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 		else
 			sst_obsolete(f[i].file);
 	}
-	e.next_file = atomic_load(&db->next_file);
-	e.last_seq = atomic_load(&db->seq);
-	if (r == 0) {
+	if (r == 0)
 		r = lsm_commit_edit(db, &e);
-	}
 	if (r == 0) {
 		pthread_mutex_lock(&db->state);
 		for (size_t i = 0; i < n; i++)
@@ -158,12 +155,7 @@ static int flush_commit(struct lsm *db, struct flushed *f, size_t n,
 			levels_unref(next[i]);
 	}
 	pthread_mutex_unlock(&db->catalog);
-fail:
-	/* An edit that failed for good may be in the catalog. */
-	if (r && !atomic_load(&db->failed))
-		for (size_t i = 0; i < n; i++)
-			if (f[i].file)
-				sst_obsolete(f[i].file);
+out:
 	free(added);
 	free(lost);
 	free(next);
@@ -181,13 +173,12 @@ static int flush_generation(struct lsm *db, const struct generation *g,
 	*bytes = 0;
 	if (r == 0)
 		r = flush_commit(db, f, n, g->wal_next);
-	else
-		for (size_t i = 0; i < n; i++)
-			if (f[i].file)
-				sst_obsolete(f[i].file);
 	for (size_t i = 0; i < n; i++) {
 		if (f[i].file) {
 			*bytes += sst_info(f[i].file)->file_bytes;
+			/* An edit that failed for good may be in the catalog. */
+			if (r && !atomic_load(&db->failed))
+				sst_obsolete(f[i].file);
 			sst_unref(f[i].file);
 		}
 		history_free(&f[i].lost);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/lsm/base/bisect.h"
 #include "store/lsm/manifest/catalog_format.h"
 
 void catalog_init(struct catalog *c)
@@ -53,18 +54,11 @@ const struct catalog_table *catalog_find(const struct catalog *c,
 {
 	size_t lo = 0, hi = c->ntables;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int cmp = bytes_cmp(bytes_str(c->tables[mid].name), name);
-
-		if (cmp == 0)
-			return &c->tables[mid];
-		if (cmp < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	BISECT(lo, hi, mid,
+	       bytes_cmp(bytes_str(c->tables[mid].name), name) < 0);
+	return lo < c->ntables && bytes_eq(bytes_str(c->tables[lo].name), name)
+		       ? &c->tables[lo]
+		       : NULL;
 }
 
 const struct catalog_table *catalog_find_id(const struct catalog *c,

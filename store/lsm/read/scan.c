@@ -126,6 +126,19 @@ bool scan_on_row(const struct lsm_scan *sc, const struct family_scan *f)
 	       bytes_eq(present_row(sc, f), scan_key(sc));
 }
 
+struct family_scan *scan_current(struct lsm_scan *sc)
+{
+	for (; sc->current < sc->nfamilies; sc->current++) {
+		struct family_scan *f = &sc->families[sc->current];
+
+		if (!scan_on_row(sc, f))
+			continue;
+		sc->at = f->at;
+		return f;
+	}
+	return NULL;
+}
+
 int scan_next_row(struct lsm_scan *sc)
 {
 	struct family_scan *best;
@@ -185,13 +198,11 @@ void scan_fill(const struct lsm_scan *sc, const struct family_scan *f,
 /* The next cells (family, columns) of the present row, up to @n. */
 static int next_in_row(struct lsm_scan *sc, struct cell *out, size_t n)
 {
-	for (; sc->current < sc->nfamilies; sc->current++) {
-		struct family_scan *f = &sc->families[sc->current];
+	struct family_scan *f;
+
+	for (; (f = scan_current(sc)); sc->current++) {
 		int r;
 
-		if (!scan_on_row(sc, f))
-			continue;
-		sc->at = f->at;
 		if (sc->granularity == SCAN_FAMILIES) {
 			sc->current++;
 			*out = (struct cell){

@@ -47,14 +47,11 @@ static int pick_family(struct lsm_scan *sc, struct family_scan *f)
  */
 static int pick_row(struct lsm_scan *sc)
 {
-	for (; sc->current < sc->nfamilies; sc->current++) {
-		struct family_scan *f = &sc->families[sc->current];
-		int r;
+	struct family_scan *f;
 
-		if (!scan_on_row(sc, f))
-			continue;
-		sc->at = f->at;
-		r = pick_family(sc, f);
+	for (; (f = scan_current(sc)); sc->current++) {
+		int r = pick_family(sc, f);
+
 		if (r < 0)
 			return r;
 	}

@@ -71,11 +71,13 @@ int lsm_sync_log(struct lsm *db)
 	return r < 0 ? lsm_fail(db, r) : 0;
 }
 
-int lsm_commit_edit(struct lsm *db, const struct edit *e)
+int lsm_commit_edit(struct lsm *db, struct edit *e)
 {
 	unsigned loans = 0;
 	int r;
 
+	e->next_file = atomic_load(&db->next_file);
+	e->last_seq = atomic_load(&db->seq);
 	do {
 		r = manifest_commit(db->manifest, e);
 	} while (!manifest_failed(db->manifest) && full_lend(db, r, &loans));

@@ -5,26 +5,21 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/lsm/base/bisect.h"
+
+static int order(const struct lsm_table *t, struct bytes name)
+{
+	return bytes_cmp(bytes_str(t->now->name), name);
+}
+
 /* The index of @name, or where it would be. Under state. */
 static bool find(struct lsm *db, struct bytes name, size_t *at)
 {
 	size_t low = 0, high = db->ntables;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		int c = bytes_cmp(bytes_str(db->tables[mid]->now->name), name);
-
-		if (c == 0) {
-			*at = mid;
-			return true;
-		}
-		if (c < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	BISECT(low, high, mid, order(db->tables[mid], name) < 0);
 	*at = low;
-	return false;
+	return low < db->ntables && order(db->tables[low], name) == 0;
 }
 
 void tables_list(struct lsm *db, struct lsm_table *t)

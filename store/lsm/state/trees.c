@@ -203,24 +203,30 @@ int table_state_family(const struct table_state *st, struct bytes family)
 	return at;
 }
 
-static struct sst_options options_of(const struct family_attrs *a)
+/* Gives a tree that no other thread knows its first files, and what was lost. */
+static int begin_with(struct tree *t, const struct level_file *files, size_t n,
+		      const struct history *lost)
 {
-	return (struct sst_options){
-		.block_size = a->block_size,
-		.compression = a->compression,
-		.bloom = a->bloom,
-		.block_cache = a->block_cache,
-		.in_memory = a->in_memory,
-	};
+	struct levels *next;
+	int r = levels_apply(t->levels, NULL, 0, files, n, &next);
+
+	if (r < 0)
+		return r;
+	levels_unref(t->levels);
+	t->levels = next;
+	for (size_t i = 0; i < n; i++)
+		if (sst_info(files[i].file)->ts_max > t->ts_max)
+			t->ts_max = sst_info(files[i].file)->ts_max;
+	return levels_lose(next, lost);
 }
 
 static int load_files(struct lsm *db, struct tree *t,
 		      const struct catalog_tree *from,
 		      const struct family_attrs *attrs)
 {
-	struct sst_options o = options_of(attrs);
+	const struct sst_options o = {.block_cache = attrs->block_cache,
+				      .in_memory = attrs->in_memory};
 	struct level_file *added = calloc(from->nfiles + 1, sizeof(*added));
-	struct levels *next;
 	size_t n = 0;
 	int r = added ? 0 : -ENOMEM;
 
@@ -233,16 +239,9 @@ static int load_files(struct lsm *db, struct tree *t,
 			r = sst_open_lost(db->dir, i, &added[n].file);
 		if (r < 0)
 			break;
-		if (i->ts_max > t->ts_max)
-			t->ts_max = i->ts_max;
 	}
 	if (r == 0)
-		r = levels_apply(t->levels, NULL, 0, added, n, &next);
-	if (r == 0) {
-		levels_unref(t->levels);
-		t->levels = next;
-		r = levels_lose(next, &from->lost);
-	}
+		r = begin_with(t, added, n, &from->lost);
 	while (added && n-- > 0)
 		sst_unref(added[n].file);
 	free(added);
@@ -252,22 +251,14 @@ static int load_files(struct lsm *db, struct tree *t,
 static int tree_fill(struct tree *t, const struct tree_files *f)
 {
 	struct level_file *added = calloc(f->n + 1, sizeof(*added));
-	struct levels *next;
 	int r = added ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; r == 0 && i < f->n; i++) {
+	for (uint32_t i = 0; r == 0 && i < f->n; i++)
 		added[i] = (struct level_file){f->level, f->files[i]};
-		if (sst_info(f->files[i])->ts_max > t->ts_max)
-			t->ts_max = sst_info(f->files[i])->ts_max;
-	}
 	if (r == 0)
-		r = levels_apply(t->levels, NULL, 0, added, f->n, &next);
+		r = begin_with(t, added, f->n, &f->lost);
 	free(added);
-	if (r < 0)
-		return why(r, "out of memory");
-	levels_unref(t->levels);
-	t->levels = next;
-	return levels_lose(next, &f->lost);
+	return r < 0 ? why(r, "out of memory") : 0;
 }
 
 int table_state_fill(struct table_state *st, const struct tree_files *files)

@@ -33,16 +33,6 @@ static void tell(struct sst_salvage *s, struct sst_loss *loss)
 	why_clear();
 }
 
-static int row_of(const struct block *b, uint32_t row, struct buf *to)
-{
-	struct bytes suffix = block_suffix(b, row);
-	int r = buf_set(to, b->prefix);
-
-	if (r == 0)
-		r = buf_append(to, suffix.data, suffix.len);
-	return r < 0 ? why(r, "out of memory") : 0;
-}
-
 /* Block @i cannot be read, for the reason in store_why(). */
 static int lose_block(struct sst_salvage *s, uint32_t i)
 {
@@ -131,10 +121,8 @@ static int here(struct sst_salvage *s)
 /* Shows the row on which it stands. */
 static int show_row(struct sst_salvage *s)
 {
-	int r = row_of(s->block, s->row, &s->key);
-
-	if (r < 0)
-		return r;
+	if (sst_copy_row(s->block, s->row, &s->key) < 0)
+		return why(-ENOMEM, "out of memory");
 	s->ahead = false;
 	s->base.row = buf_bytes(&s->key);
 	s->cell = block_row_cell(s->block, s->row);

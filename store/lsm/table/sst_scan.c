@@ -117,7 +117,7 @@ static int to_block(const struct finder *k, const struct chunk *c,
 	return r == -EUCLEAN ? 0 : r;
 }
 
-static int row_of(const struct block *b, uint32_t row, struct buf *to)
+int sst_copy_row(const struct block *b, uint32_t row, struct buf *to)
 {
 	struct bytes suffix = block_suffix(b, row);
 	int r = buf_set(to, b->prefix);
@@ -140,7 +140,7 @@ static int add_gap(struct finder *k, size_t to, const struct block *b)
 		    buf_bytes(k->t->index.nblocks ? &k->last
 						  : &k->t->info.row_min));
 	if (r == 0 && b)
-		r = row_of(b, 0, &g->to);
+		r = sst_copy_row(b, 0, &g->to);
 	else if (r == 0)
 		r = buf_set(&g->to, buf_bytes(&k->t->info.row_max));
 	return r;
@@ -168,7 +168,7 @@ static int add_block(struct finder *k, const struct chunk *c,
 	};
 	k->entries += b->ncell;
 	k->end = c->at + c->len + SST_TRAILER_LEN;
-	return row_of(b, b->nrow - 1, &k->last);
+	return sst_copy_row(b, b->nrow - 1, &k->last);
 }
 
 /* A section: the properties tell how much there should be. */

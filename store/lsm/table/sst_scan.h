@@ -34,5 +34,7 @@ struct sst_scan {
 int sst_scan(struct sstable *t, const struct sst_info *known,
 	     struct sst_scan *out);
 void sst_scan_free(struct sst_scan *s);
+/* Copies the key of a row of the block. 0 or -ENOMEM. */
+int sst_copy_row(const struct block *b, uint32_t row, struct buf *to);
 
 #endif
