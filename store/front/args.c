@@ -2,16 +2,21 @@
 
 #include <errno.h>
 
+static int fits(const char *what, struct bytes key, int max)
+{
+	return key.len > (size_t)max
+		       ? why(-EINVAL,
+			     "the %s is %zu bytes long, at most %d are "
+			     "allowed: use a shorter one",
+			     what, key.len, max)
+		       : 0;
+}
+
 int args_row(struct bytes row)
 {
 	if (row.len == 0)
 		return why(-EINVAL, "the row key is empty: a row needs a name");
-	if (row.len > ROW_LEN_MAX)
-		return why(-EINVAL,
-			   "the row key is %zu bytes long, at most %d are "
-			   "allowed: use a shorter one",
-			   row.len, ROW_LEN_MAX);
-	return 0;
+	return fits("row key", row, ROW_LEN_MAX);
 }
 
 static int family_fits(struct bytes family)
@@ -19,22 +24,7 @@ static int family_fits(struct bytes family)
 	if (family.len == 0)
 		return why(-EINVAL, "the family name is empty: a column needs "
 				    "the name of its family");
-	if (family.len > FAMILY_LEN_MAX)
-		return why(-EINVAL,
-			   "the family name is %zu bytes long, at most %d are "
-			   "allowed: use a shorter one",
-			   family.len, FAMILY_LEN_MAX);
-	return 0;
-}
-
-static int qualifier_fits(struct bytes qualifier)
-{
-	if (qualifier.len > QUALIFIER_LEN_MAX)
-		return why(-EINVAL,
-			   "the qualifier is %zu bytes long, at most %d are "
-			   "allowed: use a shorter one",
-			   qualifier.len, QUALIFIER_LEN_MAX);
-	return 0;
+	return fits("family name", family, FAMILY_LEN_MAX);
 }
 
 int args_ts(int64_t ts)
@@ -55,7 +45,7 @@ int args_column_why(struct bytes row, struct bytes family,
 	if (r == 0)
 		r = family_fits(family);
 	if (r == 0)
-		r = qualifier_fits(qualifier);
+		r = fits("qualifier", qualifier, QUALIFIER_LEN_MAX);
 	return r;
 }
 
@@ -120,7 +110,7 @@ static int change_check(const struct change *c)
 	if (r == 0 && c->op != CHANGE_DELETE_ROW)
 		r = family_fits(c->family);
 	if (r == 0)
-		r = qualifier_fits(c->qualifier);
+		r = fits("qualifier", c->qualifier, QUALIFIER_LEN_MAX);
 	if (r == 0 && c->ts != TS_AUTO && c->ts != TS_CLOCK)
 		r = args_ts(c->ts);
 	if (r == 0)
@@ -139,7 +129,7 @@ static int check_check(const struct check *k)
 			   k->op);
 	r = family_fits(k->family);
 	if (r == 0)
-		r = qualifier_fits(k->qualifier);
+		r = fits("qualifier", k->qualifier, QUALIFIER_LEN_MAX);
 	if (r == 0 && (k->op == CHECK_NEWEST_TS || check_is_of_version(k->op)))
 		r = args_ts(k->ts);
 	if (r == 0 && k->op >= CHECK_EQUAL)
@@ -248,7 +238,8 @@ int args_scan(const struct scan_spec *spec)
 	for (size_t i = 0; i < spec->ncolumns; i++) {
 		r = family_fits(spec->columns[i].family);
 		if (r == 0 && !spec->columns[i].whole_family)
-			r = qualifier_fits(spec->columns[i].qualifier);
+			r = fits("qualifier", spec->columns[i].qualifier,
+				 QUALIFIER_LEN_MAX);
 		if (r < 0)
 			return r;
 	}

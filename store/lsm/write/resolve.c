@@ -167,29 +167,18 @@ static int resolve_delete(struct commit *c, const struct mutation *m, size_t at)
 	return r < 0 ? r : 0;
 }
 
-static int64_t read_be64(const uint8_t *p)
-{
-	uint64_t v = 0;
-
-	for (int i = 0; i < 8; i++)
-		v = v << 8 | p[i];
-	return (int64_t)v;
-}
-
 static int resolve_increment(struct change *ch, struct buf *value, bool present)
 {
 	uint64_t sum = (uint64_t)ch->delta;
-	uint8_t out[8];
 
 	if (present && value->len != 8)
 		return why(-EINVAL, "the value is %zu bytes, a counter has 8",
 			   value->len);
 	if (present)
-		sum += (uint64_t)read_be64(value->data);
+		sum += be64toh(bytes_load64(value->data));
 	ch->result_int = (int64_t)sum;
-	for (int i = 0; i < 8; i++)
-		out[i] = (uint8_t)(sum >> (56 - 8 * i));
-	return buf_set(value, bytes_of(out, 8));
+	sum = htobe64(sum);
+	return buf_set(value, bytes_of(&sum, sizeof(sum)));
 }
 
 /* Reads the old value and makes the new one in a buffer of its own. */
