@@ -168,20 +168,17 @@ int lsm_snapshot_drop(struct store *s, struct table *t, struct bytes name)
 
 	pthread_mutex_lock(&db->catalog);
 	r = lsm_writable(db);
-	if (r < 0)
-		goto out;
 	found = catalog_find_snapshot(manifest_catalog(db->manifest),
 				      gone.table, name);
-	if (!found) {
+	if (r == 0 && !found)
 		r = no_snapshot(name);
-		goto out;
+	if (r == 0) {
+		name_copy(gone.name, name);
+		gone.seq = found->seq;
+		r = commit(db, &e);
 	}
-	name_copy(gone.name, name);
-	gone.seq = found->seq;
-	r = commit(db, &e);
 	if (r == 0)
 		unpin(db, gone.table, gone.seq);
-out:
 	pthread_mutex_unlock(&db->catalog);
 	return r;
 }
@@ -216,16 +213,13 @@ int lsm_snapshot_rename(struct store *s, struct table *t, struct bytes from,
 	pthread_mutex_lock(&db->catalog);
 	c = manifest_catalog(db->manifest);
 	r = lsm_writable(db);
-	if (r < 0)
-		goto out;
 	found = catalog_find_snapshot(c, scope(t), from);
-	if (!found)
+	if (r == 0 && !found)
 		r = no_snapshot(from);
-	else if (catalog_find_snapshot(c, scope(t), to))
-		r = taken(to);
-	else
-		r = rename_one(db, found, to);
-out:
+	if (r == 0)
+		r = catalog_find_snapshot(c, scope(t), to)
+			    ? taken(to)
+			    : rename_one(db, found, to);
 	pthread_mutex_unlock(&db->catalog);
 	return r;
 }

@@ -15,31 +15,26 @@
 #include "store/lsm/state/table_list.h"
 #include "store/lsm/state/superversion.h"
 #include "store/lsm/write/note.h"
+#include "store/value/array.h"
 
-/* Lists the files of all trees of the state, for an edit; free() the list. */
+/* Lists the files of all trees of the state, for an edit; free() what there is. */
 static int list_files(const struct table_state *st, struct edit_file **out,
 		      size_t *n)
 {
-	struct edit_file *list;
-	size_t count = 0;
+	size_t cap = 0;
 
-	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
-		for (int l = 0; l < LEVELS_MAX; l++)
-			count += st->trees[i]->levels->level[l].nfiles;
-	list = calloc(count + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
 		for (int l = 0; l < LEVELS_MAX; l++) {
 			const struct level *lv =
 				&st->trees[i]->levels->level[l];
 
+			if (ARRAY_RESERVE(*out, cap, *n + lv->nfiles) < 0)
+				return -ENOMEM;
 			for (uint32_t k = 0; k < lv->nfiles; k++)
-				list[(*n)++] = (struct edit_file){
+				(*out)[(*n)++] = (struct edit_file){
 					st->trees[i]->id, (uint8_t)l,
 					sst_info(lv->files[k])};
 		}
-	*out = list;
 	return 0;
 }
 
@@ -74,25 +69,24 @@ static int commit_state(struct lsm *db, uint64_t id,
 {
 	struct edit_file *added = NULL;
 	struct edit_loss *lost = NULL;
-	struct catalog_table *row = calloc(1, sizeof(*row));
+	struct catalog_table row = {
+		.id = id,
+		.schema_version = st->version,
+		.schema = st->schema, /* borrowed for the commit */
+		.trees = calloc(st->schema.nfamilies + 1, sizeof(*row.trees)),
+	};
 	struct edit e = {
-		.put_table = row,
+		.put_table = &row,
 		.next_tree = next_tree,
 		.next_table = next_table,
 	};
-	int r = -ENOMEM;
+	int r;
 
-	if (!row)
-		goto out;
-	row->id = id;
-	row->schema_version = st->version;
-	row->schema = st->schema; /* borrowed for the commit */
-	snprintf(row->name, sizeof(row->name), "%s", st->name);
-	row->trees = calloc(st->schema.nfamilies + 1, sizeof(*row->trees));
-	if (!row->trees)
-		goto out;
+	if (!row.trees)
+		return -ENOMEM;
+	snprintf(row.name, sizeof(row.name), "%s", st->name);
 	for (uint32_t i = 0; i < st->schema.nfamilies; i++)
-		row->trees[i].id = st->trees[i]->id;
+		row.trees[i].id = st->trees[i]->id;
 	r = fresh ? list_files(st, &added, &e.nadded) : 0;
 	if (r == 0 && fresh)
 		r = list_losses(st, &lost, &e.nlost);
@@ -102,10 +96,7 @@ static int commit_state(struct lsm *db, uint64_t id,
 		r = lsm_sync_log(db);
 	if (r == 0)
 		r = lsm_commit_edit(db, &e);
-out:
-	if (row)
-		free(row->trees);
-	free(row);
+	free(row.trees);
 	free(added);
 	free(lost);
 	return r;
@@ -192,6 +183,27 @@ int lsm_table_create(struct store *s, struct bytes name,
 	return tables_add(lsm_of(s), name, schema, NULL);
 }
 
+/* Takes the locks, and unless it fails a reference: for end_change() in any case. */
+static int begin_change(struct store *s, struct bytes name, struct table **out)
+{
+	struct lsm *db = lsm_of(s);
+	int r;
+
+	*out = NULL;
+	pthread_mutex_lock(&db->catalog);
+	pthread_mutex_lock(&db->commit);
+	r = lsm_writable(db);
+	return r < 0 ? r : lsm_table_open(s, name, out);
+}
+
+static void end_change(struct lsm *db, struct table *t)
+{
+	pthread_mutex_unlock(&db->commit);
+	pthread_mutex_unlock(&db->catalog);
+	if (t)
+		table_unref(t);
+}
+
 /* 1 if the family (NULL: any) of the table has a visible cell. Under commit. */
 static int has_cell(struct table *t, const char *family)
 {
@@ -230,30 +242,15 @@ static int check_not_shown(struct lsm *db, uint64_t table)
 int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 {
 	struct lsm *db = lsm_of(s);
-	struct table *base = NULL;
+	struct table *base;
 	struct table_state *st = NULL;
 	struct edit e = {0};
-	int r = lsm_table_open(s, name, &base);
+	int r = begin_change(s, name, &base);
 
-	if (r < 0)
-		return r;
-	pthread_mutex_lock(&db->catalog);
-	pthread_mutex_lock(&db->commit);
-	r = lsm_writable(db);
-	if (r < 0)
-		goto out;
-	/* The table may have been renamed or dropped meanwhile. */
-	r = -ENOENT;
-	if (!catalog_find(manifest_catalog(db->manifest), name) ||
-	    catalog_find(manifest_catalog(db->manifest), name)->id !=
-		    base->id) {
-		tables_none(name);
-		goto out;
-	}
-	r = check_not_shown(db, base->id);
-	if (r < 0)
-		goto out;
-	r = only_if_empty ? has_cell(base, NULL) : 0;
+	if (r == 0)
+		r = check_not_shown(db, base->id);
+	if (r == 0 && only_if_empty)
+		r = has_cell(base, NULL);
 	if (r > 0)
 		r = why(-ENOTEMPTY, "table %.*s has rows", (int)name.len,
 			(const char *)name.data);
@@ -277,13 +274,11 @@ int lsm_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	pthread_mutex_unlock(&db->state);
 	superversions_sweep(db);
 out:
-	pthread_mutex_unlock(&db->commit);
-	pthread_mutex_unlock(&db->catalog);
+	end_change(db, base);
 	if (st) {
 		table_state_unref(st);
 		table_unref(base); /* the list's reference */
 	}
-	table_unref(base);
 	return r;
 }
 
@@ -367,48 +362,32 @@ int lsm_table_rename(struct store *s, struct bytes from, struct bytes to)
 	struct lsm *db = lsm_of(s);
 	const struct catalog *c = manifest_catalog(db->manifest);
 	char text[TABLE_NAME_LEN_MAX + 1];
-	struct table *base = NULL;
-	int r;
+	struct table *base;
+	int r = begin_change(s, from, &base);
 
 	memcpy(text, to.data, to.len);
 	text[to.len] = '\0';
-	pthread_mutex_lock(&db->catalog);
-	pthread_mutex_lock(&db->commit);
-	r = lsm_writable(db);
-	if (r == 0)
-		r = lsm_table_open(s, from, &base);
 	if (r == 0 && catalog_find(c, to))
 		r = why(-EEXIST, "table %s exists", text);
 	if (r == 0)
 		r = replace(db, (struct lsm_table *)base, text, NULL, false,
 			    NULL);
-	pthread_mutex_unlock(&db->commit);
-	pthread_mutex_unlock(&db->catalog);
-	if (base)
-		table_unref(base);
+	end_change(db, base);
 	return r;
 }
 
 int lsm_table_truncate(struct store *s, struct bytes name)
 {
 	struct lsm *db = lsm_of(s);
-	struct table *base = NULL;
-	int r;
+	struct table *base;
+	int r = begin_change(s, name, &base);
 
-	pthread_mutex_lock(&db->catalog);
-	pthread_mutex_lock(&db->commit);
-	r = lsm_writable(db);
-	if (r == 0)
-		r = lsm_table_open(s, name, &base);
 	if (r == 0)
 		r = check_not_shown(db, base->id);
 	if (r == 0)
 		r = replace(db, (struct lsm_table *)base, NULL, NULL, true,
 			    NULL);
-	pthread_mutex_unlock(&db->commit);
-	pthread_mutex_unlock(&db->catalog);
-	if (base)
-		table_unref(base);
+	end_change(db, base);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store/lsm/base/bisect.h"
+#include "store/value/array.h"
 
 #define CHUNK_MAX 1024
 #define CHUNK_MIN 16
@@ -35,17 +36,11 @@ static int resize(struct ts_set *s, struct ts_chunk *c, uint32_t cap)
 static int insert_chunk(struct ts_set *s, size_t i, uint32_t cap)
 {
 	struct ts_chunk c = {0};
+	size_t was = s->chunks_cap;
 
-	if (s->nchunks == s->chunks_cap) {
-		size_t n = s->chunks_cap ? 2 * s->chunks_cap : 4;
-		struct ts_chunk *grown = realloc(s->chunks, n * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		s->bytes += (n - s->chunks_cap) * sizeof(*grown);
-		s->chunks = grown;
-		s->chunks_cap = n;
-	}
+	if (ARRAY_RESERVE(s->chunks, s->chunks_cap, s->nchunks + 1) < 0)
+		return -ENOMEM;
+	s->bytes += (s->chunks_cap - was) * sizeof(*s->chunks);
 	if (resize(s, &c, cap) < 0)
 		return -ENOMEM;
 	assert(i <= s->nchunks && s->nchunks < s->chunks_cap);

@@ -103,7 +103,6 @@ static int inputs_open(struct inputs *in, struct compaction_job *j)
 				sst_info(j->what->inputs[side][i]);
 
 			in->version_markers |= info->markers > 0;
-			j->entries_in += info->entries;
 			j->bytes_in += info->file_bytes;
 		}
 	}
@@ -337,10 +336,8 @@ int compaction_run(struct compaction_job *j)
 	if (r < 0)
 		goto out;
 	end_loss(retain, j->attrs, &j->lost);
-	for (uint32_t i = 0; i < w.ntables; i++) {
-		j->entries_out += sst_info(w.tables[i])->entries;
+	for (uint32_t i = 0; i < w.ntables; i++)
 		j->bytes_out += sst_info(w.tables[i])->file_bytes;
-	}
 	j->outputs = w.tables;
 	j->noutputs = w.ntables;
 	w.tables = NULL;

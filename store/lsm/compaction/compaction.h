@@ -176,7 +176,7 @@ struct compaction_job {
 	/* Output: opened tables (one reference each), in row order. */
 	struct sstable **outputs;
 	uint32_t noutputs;
-	uint64_t entries_in, entries_out, bytes_in, bytes_out;
+	uint64_t bytes_in, bytes_out;
 	struct history lost; /* of the past, with the outputs */
 };
 /*

@@ -104,15 +104,16 @@ static int mem_seek_back(struct cursor *base, struct bytes row, bool inclusive)
 	return stand_on(c, memindex_last(ix, &c->pos));
 }
 
-/* Finds the index position of a row that seek_exact() found. */
+/* Finds the index position of a row that seek_exact() found; 0 if there is none. */
 static int find_place(struct mem_cursor *c)
 {
-	struct bytes row = memrow_key(c->row);
 	struct memindex *ix;
+	struct bytes row;
 	int r;
 
-	if (c->pos.leaf)
-		return 1;
+	if (!c->row || c->pos.leaf)
+		return c->row != NULL;
+	row = memrow_key(c->row);
 	r = rows(c, &ix);
 	if (r > 0)
 		memindex_below(ix, &row, true, &c->pos);
@@ -127,12 +128,9 @@ static struct memindex *index_of(const struct mem_cursor *c)
 static int mem_next_row(struct cursor *base)
 {
 	struct mem_cursor *c = mem(base);
+	int found = find_place(c);
 	struct memrow *r;
-	int found;
 
-	if (!c->row)
-		return 0;
-	found = find_place(c);
 	if (found <= 0)
 		return found;
 	r = memindex_next(&c->pos);
@@ -148,13 +146,10 @@ static int mem_next_row(struct cursor *base)
 static int mem_prev_row(struct cursor *base)
 {
 	struct mem_cursor *c = mem(base);
+	int found = find_place(c);
 	struct bytes row;
 	struct memrow *r;
-	int found;
 
-	if (!c->row)
-		return 0;
-	found = find_place(c);
 	if (found <= 0)
 		return found;
 	r = memindex_prev(&c->pos);
