@@ -281,10 +281,10 @@ static int mount_down(struct mount *m)
 static void report_ready(int fd)
 {
 	if (write(fd, "", 1) != 1)
-		log_error(LOG_ERR, "the starting command did not wait");
+		log_error("the starting command did not wait");
 	close(fd);
 	if (chdir("/") < 0)
-		log_error(LOG_ERR, "chdir: %s", strerror(errno));
+		log_error("chdir: %s", strerror(errno));
 	descriptors_silence();
 	in_background = true;
 	log_background();
@@ -404,7 +404,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 	if (r == 0)
 		r = serve_metrics(&m);
 	if (r < 0) {
-		log_error(LOG_ERR, "%s", store_why());
+		log_error("%s", store_why());
 	} else {
 		if (ready >= 0)
 			report_ready(ready);
@@ -413,14 +413,12 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 		/* Positive: ended by a signal, which is a success. */
 		r = transport_loop(&m.fs->transport, m.session, FS_THREADS_MAX);
 		if (r < 0)
-			log_error(LOG_ERR,
-				  "the kernel's requests cannot be read: %s",
+			log_error("the kernel's requests cannot be read: %s",
 				  strerror(-r));
 	}
 	end = mount_down(&m);
 	if (end < 0)
-		log_error(LOG_ERR, "the store could not be closed: %s",
-			  store_why());
+		log_error("the store could not be closed: %s", store_why());
 	else if (m.mounted)
 		log_notice("unmounted %s from %s", o->store, o->mountpoint);
 	return r < 0 || end < 0;
@@ -443,8 +441,7 @@ static int await(pid_t pid, int fd)
 		if (errno != EINTR)
 			return 1;
 	if (WIFSIGNALED(status))
-		log_error(LOG_ERR,
-			  "the daemon was killed by signal %d while it started",
+		log_error("the daemon was killed by signal %d while it started",
 			  WTERMSIG(status));
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status)
 							: 1;
@@ -456,12 +453,12 @@ static int start_daemon(const struct options *o, mount_open_fn open_store)
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) < 0) {
-		log_error(LOG_ERR, "pipe: %s", strerror(errno));
+		log_error("pipe: %s", strerror(errno));
 		return 1;
 	}
 	pid = fork();
 	if (pid < 0) {
-		log_error(LOG_ERR, "fork: %s", strerror(errno));
+		log_error("fork: %s", strerror(errno));
 		return 1;
 	}
 	if (pid > 0) {
@@ -538,7 +535,7 @@ int mount_run(struct options *o, mount_open_fn open_store)
 	if (r == 0 && log_is_file(o->log))
 		r = make_absolute(&o->log);
 	if (r < 0) {
-		log_error(LOG_ERR, "%s", store_why());
+		log_error("%s", store_why());
 		return 1;
 	}
 	if (o->fake)
@@ -555,7 +552,7 @@ int mount_main(int argc, char **argv, mount_open_fn open_store)
 	descriptors_fill();
 	r = options_parse(argc, argv, &o);
 	if (r < 0) {
-		log_error(LOG_ERR, "%s", store_why());
+		log_error("%s", store_why());
 		code = 2;
 	} else if (o.help) {
 		options_help(stdout, "cellfs");

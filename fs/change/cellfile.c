@@ -42,21 +42,31 @@ int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
 	return 0;
 }
 
-int cellfile_versions(struct table *t, struct bytes row, struct bytes family,
-		      struct bytes qualifier, bool keys_only, struct scan **out)
+/* A scan of what the row has of the column, with @raw of all that is stored. */
+static int open_column(struct table *t, struct bytes row,
+		       const struct column_name *column, bool keys_only,
+		       bool raw, struct scan **out)
 {
-	struct column_name column = {.family = family, .qualifier = qualifier};
 	struct scan_spec spec = {
 		.granularity = SCAN_CELLS,
 		.keys_only = keys_only,
+		.raw = raw,
 		.row_start = row,
 		.row_stop = row,
 		.row_stop_inclusive = true,
-		.columns = &column,
+		.columns = column,
 		.ncolumns = 1,
 	};
 
 	return scan_open(t, &spec, out);
+}
+
+int cellfile_versions(struct table *t, struct bytes row, struct bytes family,
+		      struct bytes qualifier, bool keys_only, struct scan **out)
+{
+	struct column_name column = {.family = family, .qualifier = qualifier};
+
+	return open_column(t, row, &column, keys_only, false, out);
 }
 
 static struct change change_of(const struct place *p, uint8_t op, int64_t ts)
@@ -233,19 +243,11 @@ static int each_key(const struct place *p, bool raw, bool head, see_cell *see,
 	struct column_name column = {.family = p->family,
 				     .qualifier = p->qualifier,
 				     .whole_family = head};
-	struct scan_spec spec = {
-		.granularity = SCAN_CELLS,
-		.keys_only = true,
-		.raw = raw,
-		.row_start = p->row,
-		.row_stop = p->row,
-		.row_stop_inclusive = true,
-		.columns = &column,
-		.ncolumns = 1,
-	};
 	struct scan *sc;
 	struct cell cell;
-	int r = scan_open(fstable_table(p->table), &spec, &sc), seen = 0;
+	int r = open_column(fstable_table(p->table), p->row, &column, true, raw,
+			    &sc);
+	int seen = 0;
 
 	if (r < 0)
 		return r;

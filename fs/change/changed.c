@@ -530,7 +530,6 @@ static void settle(const struct changer *w, const struct mutation *m,
 	}
 }
 
-/* @noted: for the whole mount. */
 /* What was told of the table's cells before says that none expires. */
 static void note_ttl(const struct changer *w)
 {
@@ -538,6 +537,7 @@ static void note_ttl(const struct changer *w)
 		changed_below(w->fs, w->node);
 }
 
+/* @noted: for the whole mount. */
 static void after(const struct changer *w, const struct mutation *m,
 		  uint64_t turn, bool done, bool noted)
 {
@@ -678,7 +678,7 @@ bool changed_entries_later(struct fs *fs, uint64_t dir)
 	uint64_t twin;
 
 	set_time(fs, dir);
-	if (!nodes_counterpart(fs->nodes, dir, NODE_PUT, &twin))
+	if (!nodes_outside_put(fs->nodes, dir, &twin))
 		return false;
 	invalidate_inode(fs->invalidator, twin, false);
 	return true;
@@ -709,7 +709,7 @@ void changed_directory(struct fs *fs, const struct place *dir)
 	go(&w, &row, dir->row, false);
 	if (fs_rows_believed_absent(fs))
 		invalidate_entry(fs->invalidator, row.dir, text_of(&row.part));
-	if (nodes_counterpart(fs->nodes, dir->parent, NODE_PUT, &twin))
+	if (nodes_outside_put(fs->nodes, dir->parent, &twin))
 		invalidate_entry(fs->invalidator, twin, bytes_str(dir->name));
 }
 

@@ -60,11 +60,6 @@ static void counter_free(struct open_file *f)
 	free(c);
 }
 
-static int not_a_counter(size_t len)
-{
-	return why(-EINVAL, "the value has %zu bytes: a counter has 8", len);
-}
-
 /* REQUIRES: lock. */
 static int load(struct counter *c)
 {
@@ -77,9 +72,10 @@ static int load(struct counter *c)
 		return 0;
 	r = view_get(&c->place, &cell, &hold);
 	if (r > 0 && cell.value.len != 8)
-		r = not_a_counter(cell.value.len);
-	for (int i = 0; r > 0 && i < 8; i++)
-		v = v << 8 | cell.value.data[i];
+		r = why(-EINVAL, "the value has %zu bytes: a counter has 8",
+			cell.value.len);
+	if (r > 0)
+		v = be64toh(bytes_load64(cell.value.data));
 	buf_free(&hold);
 	if (r < 0)
 		return r;

@@ -57,8 +57,6 @@ struct stream {
 	bool fed;		     /* something was written since a flush */
 };
 
-static const struct file_ops stream_ops;
-
 /* Does the scan begin at its start again when it goes on? */
 static bool goes_back(const struct stream *s)
 {
@@ -534,14 +532,10 @@ static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
 	r = hold_lines(s, data.len);
 	for (int i = 0; r == -ENOBUFS && i < WAIT_STEPS && wait_step(s); i++)
 		r = hold_lines(s, data.len);
+	s->fed = true;
 	/* A part of what was written must not pass for all of it. */
-	if (r < 0) {
-		s->fed = true;
-		r = cells_import_refuse(s->import, r);
-	} else {
-		s->fed = true;
-		r = cells_import_feed(s->import, data);
-	}
+	r = r < 0 ? cells_import_refuse(s->import, r)
+		  : cells_import_feed(s->import, data);
 	if (r == 0)
 		r = cells_import_settle(s->import);
 	(void)hold(s, kept(s), s->scan_held);

@@ -60,12 +60,6 @@ static struct writer *writer_next(struct fs *fs, uint64_t node,
 	return (struct writer *)n;
 }
 
-static void set_size(struct stat *st, uint64_t size)
-{
-	st->st_size = (off_t)size;
-	st->st_blocks = (blkcnt_t)((size + 511) / 512);
-}
-
 int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st)
 {
 	struct scratch_attr a;
@@ -76,7 +70,7 @@ int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st)
 	st->st_uid = a.uid;
 	st->st_gid = a.gid;
 	place_stat_force(fs, st);
-	set_size(st, a.size);
+	place_stat_size(st, a.size);
 	st->st_atim = st->st_mtim = a.mtime;
 	st->st_ctim = a.ctime;
 	return 1;
@@ -96,7 +90,7 @@ int writer_stat_pending(struct fs *fs, uint64_t node, struct stat *st)
 	}
 	if (size < 0)
 		return 0;
-	set_size(st, (uint64_t)size);
+	place_stat_size(st, (uint64_t)size);
 	clock_gettime(CLOCK_REALTIME, &st->st_mtim);
 	return 1;
 }
@@ -153,7 +147,7 @@ int writer_stat_draft(struct fs *fs, const struct place *p,
 		 */
 		best = own && (handle || fresh);
 		if (has > 0 && (best || (p->detached && !r)))
-			set_size(st, size);
+			place_stat_size(st, size);
 		if (has < 0 || best || p->detached)
 			r = has ? has : r;
 		next = best || has < 0 ? NULL : writer_next(fs, p->node, w);

@@ -97,11 +97,32 @@ static bool parse_line(char *line, struct mount_line *out)
 	return true;
 }
 
-static bool line_is_ours(char *line, const char *path)
-{
-	struct mount_line m;
+/* The mounts of cellfs, by /proc/self/mountinfo. */
+struct mounts {
+	FILE *file;
+	char *line;
+	size_t cap;
+	struct mount_line at; /* the one that mounts_next() came to */
+};
 
-	return parse_line(line, &m) && !strcmp(m.mountpoint, path);
+static void mounts_open(struct mounts *m)
+{
+	*m = (struct mounts){.file = fopen("/proc/self/mountinfo", "re")};
+}
+
+static bool mounts_next(struct mounts *m)
+{
+	while (m->file && getline(&m->line, &m->cap, m->file) > 0)
+		if (parse_line(m->line, &m->at))
+			return true;
+	return false;
+}
+
+static void mounts_close(struct mounts *m)
+{
+	if (m->file)
+		fclose(m->file);
+	free(m->line);
 }
 
 /*
@@ -149,21 +170,17 @@ static int find_line(bool (*test)(const struct mount_line *,
 				  const struct stat *),
 		     const struct stat *path, char **out)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	struct mount_line m;
-	char *line = NULL;
-	size_t cap = 0;
+	struct mounts m;
 	int r = 0;
 
-	while (f && r == 0 && getline(&line, &cap, f) > 0) {
-		if (!parse_line(line, &m) || !test(&m, path))
+	mounts_open(&m);
+	while (r == 0 && mounts_next(&m)) {
+		if (!test(&m.at, path))
 			continue;
-		*out = strdup(m.mountpoint);
+		*out = strdup(m.at.mountpoint);
 		r = *out ? 1 : why(-ENOMEM, "out of memory");
 	}
-	if (f)
-		fclose(f);
-	free(line);
+	mounts_close(&m);
 	return r;
 }
 
@@ -195,21 +212,16 @@ int mountpoint_find(const char *path, char **out)
 
 int mountpoint_store(const char *path, char **out)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	struct mount_line m;
 	const char *found = NULL;
-	char *line = NULL;
+	struct mounts m;
 	struct stat st;
-	size_t cap = 0;
 
-	while (f && !found && stat(path, &st) == 0 &&
-	       getline(&line, &cap, f) > 0)
-		if (parse_line(line, &m) && is_inside(&m, &st))
-			found = m.source;
+	mounts_open(&m);
+	while (!found && stat(path, &st) == 0 && mounts_next(&m))
+		if (is_inside(&m.at, &st))
+			found = m.at.source;
 	*out = strdup(found ? found : path);
-	if (f)
-		fclose(f);
-	free(line);
+	mounts_close(&m);
 	return *out ? 0 : why(-ENOMEM, "out of memory");
 }
 
@@ -217,35 +229,30 @@ int mountpoint_each(int (*each)(void *arg, const char *store,
 				const char *mountpoint),
 		    void *arg)
 {
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	struct mount_line m;
-	char *line = NULL;
-	size_t cap = 0;
+	struct mounts m;
 	int r = 0;
 
-	if (!f)
+	mounts_open(&m);
+	if (!m.file)
 		return why(-errno, "the list of mounts: %m");
-	while (r == 0 && getline(&line, &cap, f) > 0)
-		if (parse_line(line, &m) && !strcmp(m.root, "/"))
-			r = each(arg, m.source, m.mountpoint);
-	fclose(f);
-	free(line);
+	while (r == 0 && mounts_next(&m))
+		if (!strcmp(m.at.root, "/"))
+			r = each(arg, m.at.source, m.at.mountpoint);
+	mounts_close(&m);
 	return r;
 }
 
 /* Is it, by /proc/self/mountinfo, a mount of type fuse.cellfs? */
 static bool is_ours(const char *path)
 {
-	char *absolute = mountpoint_absolute(path), *line = NULL;
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	size_t cap = 0;
+	char *absolute = mountpoint_absolute(path);
+	struct mounts m;
 	bool ours = false;
 
-	while (absolute && f && !ours && getline(&line, &cap, f) > 0)
-		ours = line_is_ours(line, absolute);
-	if (f)
-		fclose(f);
-	free(line);
+	mounts_open(&m);
+	while (absolute && !ours && mounts_next(&m))
+		ours = !strcmp(m.at.mountpoint, absolute);
+	mounts_close(&m);
 	free(absolute);
 	return ours;
 }

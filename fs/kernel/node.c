@@ -42,12 +42,17 @@ static struct node *node_of(const struct nodes *ns, uint64_t id,
 }
 
 /* Takes the lock, which the caller gives back, also for NULL: no such node. */
+static struct node *lock_index(struct nodes *ns, uint64_t id, uint32_t *index)
+{
+	pthread_mutex_lock(&ns->lock);
+	return node_of(ns, id, index);
+}
+
 static struct node *lock_node(struct nodes *ns, uint64_t id)
 {
 	uint32_t index;
 
-	pthread_mutex_lock(&ns->lock);
-	return node_of(ns, id, &index);
+	return lock_index(ns, id, &index);
 }
 
 static uint64_t id_of(const struct node *n, uint32_t index)
@@ -221,14 +226,12 @@ static int note_age(struct nodes *ns, uint32_t index)
 
 int nodes_oldest(struct nodes *ns, uint64_t column, int64_t *ts, uint64_t *id)
 {
-	const struct node_ages *ages = NULL;
-	struct node *n;
+	const struct node *n = lock_node(ns, column);
+	const struct node_ages *ages =
+		n && n->ages && n->ages->n ? n->ages : NULL;
 	uint32_t index;
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, column, &index);
-	if (n && n->ages && n->ages->n) {
-		ages = n->ages;
+	if (ages) {
 		*ts = ages->at[0].ts;
 		index = ages->at[0].index;
 		*id = id_of(node_at(ns, index), index);
@@ -241,8 +244,7 @@ void nodes_pass_over(struct nodes *ns, uint64_t id)
 {
 	uint32_t index;
 
-	pthread_mutex_lock(&ns->lock);
-	if (node_of(ns, id, &index))
+	if (lock_index(ns, id, &index))
 		node_ages_remove(&ns->table, index);
 	pthread_mutex_unlock(&ns->lock);
 }
@@ -281,8 +283,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 	struct node *n;
 	int r = 0;
 
-	pthread_mutex_lock(&ns->lock);
-	if (!node_of(ns, parent, &p)) {
+	if (!lock_index(ns, parent, &p)) {
 		r = -ESTALE;
 		goto out;
 	}
@@ -358,33 +359,30 @@ int nodes_hold(struct nodes *ns, uint64_t parent, struct bytes name,
 }
 
 /* REQUIRES: lock. 0 if there is none. */
-static uint32_t counterpart(const struct nodes *ns, uint32_t index,
-			    uint8_t kind)
+static uint32_t outside_put(const struct nodes *ns, uint32_t index)
 {
 	const struct node *n = node_at(ns, index);
 	uint32_t parent, found;
 
-	if (n->kind == kind)
+	if (n->kind == NODE_PUT)
 		return n->parent;
 	/* Data is no deeper than keys are long. These may be, and have none. */
 	if (n->kind == NODE_SCRATCH_DIR || n->kind == NODE_VIEW ||
 	    n->kind == NODE_VIEW_NAME)
 		return 0;
-	parent = index == ROOT_ID ? 0 : counterpart(ns, n->parent, kind);
+	parent = index == ROOT_ID ? 0 : outside_put(ns, n->parent);
 	if (!parent ||
 	    !node_table_find(&ns->table, parent, node_name(n), &found))
 		return 0;
 	return found;
 }
 
-int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
-		      uint64_t *out)
+int nodes_outside_put(struct nodes *ns, uint64_t id, uint64_t *out)
 {
 	uint32_t index, found = 0;
 
-	pthread_mutex_lock(&ns->lock);
-	if (node_of(ns, id, &index))
-		found = counterpart(ns, index, kind);
+	if (lock_index(ns, id, &index))
+		found = outside_put(ns, index);
 	if (found)
 		*out = id_of(node_at(ns, found), found);
 	pthread_mutex_unlock(&ns->lock);
@@ -395,10 +393,8 @@ void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup)
 {
 	struct reaped reaped = {0};
 	uint32_t index;
-	struct node *n;
+	struct node *n = lock_index(ns, id, &index);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	if (n && index != ROOT_ID) {
 		n->nlookup -= nlookup < n->nlookup ? nlookup : n->nlookup;
 		reaped = reap(ns, index);
@@ -541,10 +537,8 @@ void nodes_unpin(struct nodes *ns, uint64_t id)
 {
 	struct reaped reaped = {0};
 	uint32_t index;
-	struct node *n;
+	struct node *n = lock_index(ns, id, &index);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	if (n && n->pins) {
 		if (--n->pins == 0)
 			ns->pinned--;
@@ -559,8 +553,7 @@ void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name)
 	uint32_t p, index;
 	struct node *n;
 
-	pthread_mutex_lock(&ns->lock);
-	if (node_of(ns, parent, &p)) {
+	if (lock_index(ns, parent, &p)) {
 		n = node_table_find(&ns->table, p, name, &index);
 		if (n)
 			detach(ns, n, index);
@@ -569,7 +562,7 @@ void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name)
 }
 
 /* Is the node @top, or below it? */
-static bool is_within(struct nodes *ns, uint32_t index, uint32_t top)
+static bool is_within(const struct nodes *ns, uint32_t index, uint32_t top)
 {
 	while (index != top && index != ROOT_ID)
 		index = node_at(ns, index)->parent;
@@ -586,8 +579,7 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	int64_t ts;
 	int r = 0;
 
-	pthread_mutex_lock(&ns->lock);
-	if (!node_of(ns, parent, &p))
+	if (!lock_index(ns, parent, &p))
 		goto out;
 	if (!node_of(ns, to_parent, &q)) {
 		r = -ESTALE;
@@ -630,13 +622,9 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 	       int (*step)(void *arg, const struct node_view *n), void *arg)
 {
 	uint32_t index;
-	struct node *n;
-	int r = 0;
+	struct node *n = lock_index(ns, id, &index);
+	int r = n ? 0 : -ESTALE;
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
-	if (!n)
-		r = -ESTALE;
 	while (r == 0) {
 		struct node *parent = node_at(ns, n->parent);
 		uint64_t parent_id = id_of(parent, n->parent);
@@ -663,25 +651,20 @@ int nodes_walk(struct nodes *ns, uint64_t id,
 bool nodes_known(struct nodes *ns, uint64_t id, bool below)
 {
 	uint32_t index;
-	struct node *n;
-	bool known;
+	const struct node *n = lock_index(ns, id, &index);
+	bool known = n && (below ? n->child : index == ROOT_ID || n->nlookup);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
-	known = n && (below ? n->child : index == ROOT_ID || n->nlookup);
 	pthread_mutex_unlock(&ns->lock);
 	return known;
 }
 
 bool nodes_have_rows(struct nodes *ns, uint64_t table)
 {
-	uint32_t child, index;
+	const struct node *n = lock_node(ns, table);
 	unsigned looked = 0;
-	struct node *n;
 	bool row = false;
+	uint32_t child;
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, table, &index);
 	for (child = n ? n->child : 0; child && !row; child = n->older) {
 		n = node_at(ns, child);
 		row = n->kind == NODE_ROW || n->kind == NODE_ROW_PIECE ||
@@ -695,10 +678,8 @@ uint64_t nodes_table(struct nodes *ns, uint64_t id)
 {
 	uint32_t index;
 	uint64_t table = 0;
-	struct node *n;
+	struct node *n = lock_index(ns, id, &index);
 
-	pthread_mutex_lock(&ns->lock);
-	n = node_of(ns, id, &index);
 	while (n && n->kind != NODE_TABLE && index != ROOT_ID) {
 		index = n->parent;
 		n = node_at(ns, index);
@@ -728,13 +709,6 @@ static uint32_t behind(const struct nodes *ns, uint32_t index, uint32_t top)
 	return 0;
 }
 
-static bool is_below(const struct nodes *ns, uint32_t index, uint32_t top)
-{
-	while (index != top && index != ROOT_ID)
-		index = node_at(ns, index)->parent;
-	return index == top;
-}
-
 int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
 		struct node_place *out)
 {
@@ -742,13 +716,12 @@ int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
 	uint32_t a, at = 0, next = 0;
 	struct node *n;
 
-	pthread_mutex_lock(&ns->lock);
-	if (node_of(ns, top, &a)) {
+	if (lock_index(ns, top, &a)) {
 		/*
 		 * A node that was moved elsewhere is no place to continue from.
 		 */
 		if (!*cursor || !node_of(ns, *cursor, &at) ||
-		    !is_below(ns, at, a))
+		    !is_within(ns, at, a))
 			at = a;
 		next = behind(ns, at, a);
 	}

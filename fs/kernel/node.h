@@ -100,12 +100,9 @@ int nodes_find(struct nodes *ns, uint64_t parent, struct bytes name,
 int nodes_hold(struct nodes *ns, uint64_t parent, struct bytes name,
 	       uint64_t *id, uint8_t *kind);
 /*
- * Finds the node with the same names below the parent of one of @kind as @id
- * has below the grandparent: for T/.put/R/F the node of T/R/F. 1; 0, as of scratch
- * directories and views.
+ * For T/.put/R/F finds the node of T/R/F. 1; 0, as of scratch directories and views.
  */
-int nodes_counterpart(struct nodes *ns, uint64_t id, uint8_t kind,
-		      uint64_t *out);
+int nodes_outside_put(struct nodes *ns, uint64_t id, uint64_t *out);
 void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup);
 /*
  * Has the kernel been given the node, and not forgotten it? With @below: may it

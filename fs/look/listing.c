@@ -117,10 +117,10 @@ static void watch_no_more(struct listing *ls)
 	ls->watched = false;
 }
 
-void listing_close(struct listing *ls)
+static void listing_free(struct open_file *f)
 {
-	if (!ls)
-		return;
+	struct listing *ls = listing_of(f);
+
 	watch_no_more(ls);
 	if (ls->kept)
 		nodes_list_end(ls->fs->nodes, ls->dir.node);
@@ -158,11 +158,6 @@ void listing_keep(struct listing *ls, struct fuse_file_info *fi)
 	ls->kept = list != LIST_PASS ? state : 0;
 	fi->cache_readdir = list != LIST_PASS;
 	fi->keep_cache = list != LIST_FILL;
-}
-
-static void listing_free(struct open_file *f)
-{
-	listing_close(listing_of(f));
 }
 
 const struct file_ops listing_ops = {

@@ -53,7 +53,6 @@ struct listing_entry {
 
 /* Takes over @dir's content on success. -ENOTDIR, -ENOMEM. */
 int listing_open(struct fs *fs, struct place *dir, struct listing **out);
-void listing_close(struct listing *ls); /* NULL is nothing */
 /* What the kernel may do with the names, in the reply that opens it. */
 void listing_keep(struct listing *ls, struct fuse_file_info *fi);
 /* The same object as an open file: its last reference closes it. */

@@ -81,6 +81,13 @@ static struct file *file_of(struct scratch *s, uint64_t node)
 					  bytes_of(&node, sizeof(node)));
 }
 
+/* Takes the lock, which the caller gives back, also for NULL: no such file. */
+static struct file *lock_file(struct scratch *s, uint64_t node)
+{
+	pthread_mutex_lock(&s->lock);
+	return file_of(s, node);
+}
+
 /* Buffers double, so the limit may be exceeded by one doubling. 0 or -ENOSPC. */
 static int room_for(struct scratch *s, uint64_t more, uint64_t cap)
 {
@@ -104,12 +111,9 @@ static void touch(struct file *f)
 static bool revive(struct scratch *s, uint64_t node,
 		   const struct scratch_attr *attr)
 {
-	struct file *f;
-	bool retired;
+	struct file *f = lock_file(s, node);
+	bool retired = f && f->retired;
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
-	retired = f && f->retired;
 	if (retired) {
 		set_bytes(s, s->bytes - f->content.cap);
 		buf_free(&f->content);
@@ -162,10 +166,8 @@ fail:
 
 static void lose_name(struct scratch *s, uint64_t node, bool retire)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
 	if (f) {
 		f->named = false;
 		f->retired |= retire;
@@ -187,10 +189,8 @@ void scratch_retire(struct scratch *s, uint64_t node)
 
 void scratch_freeze(struct scratch *s, uint64_t node, bool frozen)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
 	if (f)
 		f->frozen = frozen;
 	pthread_mutex_unlock(&s->lock);
@@ -210,10 +210,8 @@ static int may_change(const struct file *f)
 
 int scratch_hold(struct scratch *s, uint64_t node)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
 	if (f)
 		f->holds++;
 	pthread_mutex_unlock(&s->lock);
@@ -222,10 +220,8 @@ int scratch_hold(struct scratch *s, uint64_t node)
 
 void scratch_drop(struct scratch *s, uint64_t node)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
 	if (f && f->holds) {
 		f->holds--;
 		if (!f->holds && !f->named)
@@ -246,8 +242,7 @@ int scratch_getattr(struct scratch *s, uint64_t node, struct scratch_attr *a)
 
 	if (!s->count)
 		return 0;
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
+	f = lock_file(s, node);
 	if (f && !f->retired) {
 		*a = f->attr;
 		r = 1;
@@ -294,11 +289,9 @@ static int resize(struct scratch *s, struct file *f, uint64_t size)
 int scratch_setattr(struct scratch *s, uint64_t node, unsigned set,
 		    const struct scratch_attr *want, struct scratch_attr *now)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
 	int err = 0;
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
 	if (!f)
 		err = -ESTALE;
 	else if (set & SCRATCH_SET_SIZE)
@@ -323,11 +316,9 @@ out:
 ssize_t scratch_read(struct scratch *s, uint64_t node, void *out, size_t n,
 		     uint64_t off)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
 	ssize_t r = 0;
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
 	if (!f) {
 		r = -ESTALE;
 	} else if (off < f->content.len && n) {
@@ -343,28 +334,20 @@ ssize_t scratch_read(struct scratch *s, uint64_t node, void *out, size_t n,
 int scratch_write(struct scratch *s, uint64_t node, struct bytes data,
 		  uint64_t off, bool append)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
+	int err = may_change(f);
 	uint64_t end;
-	int err = 0;
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
-	err = may_change(f);
-	if (err)
-		goto out;
-	if (append)
+	if (!err && append)
 		off = f->content.len;
-	if (__builtin_add_overflow(off, data.len, &end)) {
+	if (!err && __builtin_add_overflow(off, data.len, &end))
 		err = -EFBIG;
-		goto out;
-	}
-	if (end > f->content.len)
+	if (!err && end > f->content.len)
 		err = resize(s, f, end);
-	if (err || !data.len)
-		goto out;
-	memcpy(f->content.data + off, data.data, data.len);
-	touch(f);
-out:
+	if (!err && data.len) {
+		memcpy(f->content.data + off, data.data, data.len);
+		touch(f);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return err;
 }
@@ -372,11 +355,9 @@ out:
 int scratch_content(struct scratch *s, uint64_t node, size_t len_max,
 		    struct buf *out)
 {
-	struct file *f;
+	struct file *f = lock_file(s, node);
 	int err;
 
-	pthread_mutex_lock(&s->lock);
-	f = file_of(s, node);
 	if (!f)
 		err = -ESTALE;
 	else if (f->content.len > len_max)

@@ -107,29 +107,6 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_statfs(req, &st);
 }
 
-/* Attributes of files we have none: said once, the kernel asks no more. */
-static void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
-			const char *value, size_t size, int flags)
-{
-	fuse_reply_err(req, ENOSYS);
-}
-
-static void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
-			size_t size)
-{
-	fuse_reply_err(req, ENOSYS);
-}
-
-static void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
-{
-	fuse_reply_err(req, ENOSYS);
-}
-
-static void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
-{
-	fuse_reply_err(req, ENOSYS);
-}
-
 #define TIMED(name, kind, node, in_node, params, args)    \
 	static void timed_##name params                   \
 	{                                                 \
@@ -241,6 +218,7 @@ static void any_write(fuse_req_t req, fuse_ino_t ino, const char *data,
 		timed_write(req, ino, data, size, off, fi);
 }
 
+/* Of attributes of files there are none: libfuse says so once, and is asked no more. */
 static const struct fuse_lowlevel_ops ops = {
 	.init = op_init,
 	.lookup = timed_lookup,
@@ -264,13 +242,9 @@ static const struct fuse_lowlevel_ops ops = {
 	.opendir = op_opendir,
 	.readdir = timed_readdir,
 	.readdirplus = timed_readdirplus,
-	.releasedir = op_releasedir,
+	.releasedir = op_release,
 	.fsyncdir = timed_fsyncdir,
 	.statfs = op_statfs,
-	.setxattr = op_setxattr,
-	.getxattr = op_getxattr,
-	.listxattr = op_listxattr,
-	.removexattr = op_removexattr,
 	.create = timed_create,
 	.fallocate = op_fallocate,
 	.ioctl = op_ioctl,

@@ -63,14 +63,6 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		handles_release(fs->handles, fs, fi->fh);
 }
 
-void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	struct fs *fs = fs_begin(req);
-
-	handles_release(fs->handles, fs, fi->fh);
-	fuse_reply_err(req, 0);
-}
-
 void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 		 struct fuse_file_info *fi)
 {

@@ -74,7 +74,7 @@ static int make_snapshot(struct fs *fs, struct place *dir, struct place *child,
 	struct table *t = dir->table ? fstable_table(dir->table) : NULL;
 	struct buf name = {0};
 	struct why_kept kept;
-	int r = place_snapshot_name(bytes_str(child->name), &name);
+	int r = name_decode(bytes_str(child->name), &name);
 
 	if (r == 0)
 		r = store_snapshot_create(fs->store, t, buf_bytes(&name));
@@ -130,15 +130,11 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 	struct stat st;
 	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
-	if (r > 0)
-		r = -EEXIST;
-	if (r < 0)
-		goto out;
-	if (dir.kind == NODE_SNAPSHOT_DIR) {
+	if (r) {
+		r = r > 0 ? -EEXIST : r;
+	} else if (dir.kind == NODE_SNAPSHOT_DIR) {
 		r = make_snapshot(fs, &dir, &child, e);
-		goto out;
-	}
-	if (child.kind == NODE_TABLE) {
+	} else if (child.kind == NODE_TABLE) {
 		r = make_table(fs, req, mode, &dir, &child, e);
 	} else if (place_is(&child, KIND_MADE)) {
 		r = make_directory(fs, &child, e);
@@ -152,7 +148,6 @@ static int do_mkdir(struct fs *fs, fuse_req_t req, uint64_t parent,
 	} else {
 		r = why(-EPERM, "a column holds files only");
 	}
-out:
 	place_release(&child);
 	place_release(&dir);
 	return r;
@@ -209,15 +204,11 @@ static int do_mknod(struct fs *fs, fuse_req_t req, uint64_t parent,
 
 	if (r > 0)
 		r = -EEXIST;
-	if (r < 0)
-		goto out;
-	if (!place_is(&child, KIND_CELL)) {
-		r = entry_add_scratch(fs, req, &dir, &child,
-				      S_IFREG | (mode & 07777), e);
-		goto out;
-	}
-	r = make_cell(fs, &child, e);
-out:
+	else if (r == 0)
+		r = place_is(&child, KIND_CELL)
+			    ? make_cell(fs, &child, e)
+			    : entry_add_scratch(fs, req, &dir, &child,
+						S_IFREG | (mode & 07777), e);
 	place_release(&child);
 	place_release(&dir);
 	return r;

@@ -43,9 +43,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 
 	if (r <= 0) {
 		r = r ? r : -ENOENT;
-		goto out;
-	}
-	if (place_is_dir(&child)) {
+	} else if (place_is_dir(&child)) {
 		r = -EISDIR;
 	} else if (child.kind == NODE_SCRATCH) {
 		r = moved_settle(fs, child.node);
@@ -60,7 +58,6 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 	} else {
 		r = place_computed(&child);
 	}
-out:
 	place_release(&child);
 	place_release(&dir);
 	return r;
@@ -128,7 +125,7 @@ static int remove_snapshot(struct fs *fs, const struct place *dir,
 	int r = store_may_delete(fs->store);
 
 	if (r == 0)
-		r = place_snapshot_name(bytes_str(name), &text);
+		r = name_decode(bytes_str(name), &text);
 	if (r == 0)
 		r = store_snapshot_drop(fs->store, t, buf_bytes(&text));
 	buf_free(&text);

@@ -489,9 +489,9 @@ static int move_snapshot(struct fs *fs, const struct move *mv)
 	    mv->from.kind == NODE_SNAPSHOT_DIR)
 		return why(-EPERM, "a snapshot stays in the .snapshot in "
 				   "which mkdir made it");
-	r = place_snapshot_name(bytes_str(mv->from.name), &from);
+	r = name_decode(bytes_str(mv->from.name), &from);
 	if (!r)
-		r = place_snapshot_name(bytes_str(mv->to.name), &to);
+		r = name_decode(bytes_str(mv->to.name), &to);
 	if (!r)
 		r = store_snapshot_rename(fs->store,
 					  ft ? fstable_table(ft) : NULL,

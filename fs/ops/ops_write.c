@@ -92,15 +92,13 @@ static int do_create(struct fs *fs, fuse_req_t req, uint64_t parent,
 	struct stat st = {0};
 	int r = entry_find(fs, parent, name, &dir, &child, &st);
 
-	if (r < 0)
-		goto out;
-	if (r)
+	if (r > 0)
 		r = create_existing(fs, req, &child, &st, fi, e);
-	else if (place_is(&child, KIND_CELL))
-		r = create_cell(fs, req, &child, fi, e);
-	else
-		r = create_scratch(fs, req, &dir, &child, mode, fi, e);
-out:
+	else if (r == 0)
+		r = place_is(&child, KIND_CELL)
+			    ? create_cell(fs, req, &child, fi, e)
+			    : create_scratch(fs, req, &dir, &child, mode, fi,
+					     e);
 	place_release(&child);
 	place_release(&dir);
 	return r;

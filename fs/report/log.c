@@ -98,12 +98,12 @@ void log_verror(int level, const char *fmt, va_list ap)
 	say(true, false, level, fmt, ap);
 }
 
-void log_error(int level, const char *fmt, ...)
+void log_error(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(true, false, level, fmt, ap);
+	say(true, false, LOG_ERR, fmt, ap);
 	va_end(ap);
 }
 

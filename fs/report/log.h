@@ -33,8 +33,7 @@ int log_open(const char *path);
 void log_background(void);
 
 /* A failure: to stderr in the foreground, else to the log. */
-void log_error(int level, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_verror(int level, const char *fmt, va_list ap)
 	__attribute__((format(printf, 2, 0)));
 /* An ordinary event: LOG_NOTICE. */

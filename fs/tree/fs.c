@@ -46,7 +46,7 @@ uint64_t fs_dir_node(struct fs *fs, uint64_t dir, bool put)
 
 	if (!put)
 		return dir;
-	nodes_counterpart(fs->nodes, dir, NODE_PUT, &node);
+	nodes_outside_put(fs->nodes, dir, &node);
 	return node;
 }
 

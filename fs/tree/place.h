@@ -99,11 +99,6 @@ int place_of(struct fs *fs, uint64_t node, struct place *out);
 int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 		struct place *out);
 /*
- * What a component of .snapshot/ names in the store: it is spelled as a key, so
- * that any name can be a file's. -EINVAL.
- */
-int place_snapshot_name(struct bytes name, struct buf *out);
-/*
  * The table of the node with that name, if the kernel knows one: a reference
  * and *node, or NULL.
  */
@@ -160,6 +155,7 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 int place_stat_blank(struct fs *fs, const struct place *p, struct stat *st);
 /* Gives it the owner, group and mode that the options say, of whatever it is. */
 void place_stat_force(const struct fs *fs, struct stat *st);
+void place_stat_size(struct stat *st, uint64_t size);
 /* Is @who root, or the user who mounted the store? */
 bool place_is_master(const struct fs *fs, uid_t who);
 /*

@@ -28,16 +28,12 @@ struct fstable *place_held_table(struct fs *fs, uint64_t parent,
 	return held;
 }
 
-int place_snapshot_name(struct bytes name, struct buf *out)
-{
-	return name_decode(name, out);
-}
-
+/* It is spelled as a key, so that any name can be a file's. */
 int place_snapshot_open(struct fs *fs, struct table *t, struct bytes name,
 			struct snapshot **out)
 {
 	struct buf text = {0};
-	int r = place_snapshot_name(name, &text);
+	int r = name_decode(name, &text);
 
 	if (r == 0)
 		r = store_snapshot_open(fs->store, t, buf_bytes(&text), out);

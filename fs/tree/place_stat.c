@@ -34,7 +34,7 @@ static void set_times(struct stat *st, int64_t ms)
 	st->st_atim = st->st_mtim = st->st_ctim = t;
 }
 
-static void set_size(struct stat *st, uint64_t size)
+void place_stat_size(struct stat *st, uint64_t size)
 {
 	st->st_size = (off_t)size;
 	st->st_blocks = (blkcnt_t)((size + 511) / 512);
@@ -122,7 +122,7 @@ int place_stat_cell(struct fs *fs, const struct place *p,
 	int r = stat_begin(fs, p, cell->ts, st);
 
 	if (r > 0 && S_ISREG(st->st_mode)) {
-		set_size(st, cell->value.len);
+		place_stat_size(st, cell->value.len);
 		fs_saw_value(fs, cell->value.len);
 	}
 	return r;
@@ -145,7 +145,7 @@ int stat_schema(struct fs *fs, const struct place *p, struct stat *st)
 	if (r == 0)
 		r = place_stat_blank(fs, p, st);
 	if (r > 0) {
-		set_size(st, text.len);
+		place_stat_size(st, text.len);
 		/*
 		 * A schema that nobody wrote is older than any that is copied
 		 * there.

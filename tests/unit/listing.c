@@ -118,7 +118,7 @@ static void assert_lists(struct world *w, const char *path, const char *names)
 	struct listing *ls = open_path(w, path);
 
 	assert_string_equal(take(ls, 1000, NULL), names);
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 }
 
 static void every_level_lists_its_keys_in_order(void **state)
@@ -169,7 +169,7 @@ static void a_seek_back_goes_on_behind_the_same_entry(void **state)
 	assert_string_equal(take(ls, 2, NULL), ".schema r000");
 	assert_int_equal(listing_seek(ls, 0), 0);
 	assert_string_equal(take(ls, 4, NULL), ".schema r000");
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	end(&w);
 }
 
@@ -192,7 +192,7 @@ static void deletes_and_inserts_underneath_lose_nothing(void **state)
 	put(&w, "bb");
 	listing_rest(ls, INT64_MAX);
 	assert_string_equal(take(ls, 10, NULL), "bb c d");
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	end(&w);
 }
 
@@ -215,7 +215,7 @@ static void a_listing_that_rested_goes_on_at_every_level(void **state)
 		take(ls, i == 0 ? 4 : 3, NULL);
 		listing_rest(ls, INT64_MAX);
 		assert_string_equal(take(ls, 10, NULL), want[i]);
-		listing_close(ls);
+		open_file_drop(listing_file(ls));
 	}
 	end(&w);
 }
@@ -245,7 +245,7 @@ static void an_entry_that_did_not_fit_has_its_row_after_a_rest(void **state)
 	assert_int_equal(listing_next(ls, true, &e), 1);
 	assert_true(bytes_eq(e.place->row, bytes_str("row a")));
 	assert_string_equal(take(ls, 9, NULL), "row b");
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	fs_free(w.fs);
 	assert_int_equal(temp_remove(&s), 0);
 }
@@ -286,7 +286,7 @@ static void long_keys_are_directories_listed_once(void **state)
 	assert_int_equal(listing_seek(ls, 2), 0);
 	assert_int_equal(listing_next(ls, true, &e), 1);
 	assert_true(bytes_eq(e.place->row, long_key("aaaaaaaa")));
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	snprintf(path, sizeof(path), "t/%s%%+/cccccccc", piece);
 	assert_lists(&w, path, "f");
 	/* The same for qualifiers. */
@@ -370,7 +370,7 @@ static void what_is_in_memory_is_merged_and_shown_once(void **state)
 	change(&w, CHANGE_DELETE_ROW, bytes_str("d"), "", bytes_str(""),
 	       TS_AUTO);
 	assert_string_equal(take(ls, 9, NULL), "b c d z");
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	end(&w);
 }
 
@@ -394,7 +394,7 @@ static void assert_lists_from_anywhere(struct world *w, const char *path,
 		assert_int_equal(listing_seek(ls, at[i]), 0);
 		assert_string_equal(take(ls, 16, NULL), rest);
 	}
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 }
 
 static void a_scratch_file_hides_no_key_that_has_another_name(void **state)
@@ -523,7 +523,7 @@ static void damage_is_told_to_who_goes_back_to_behind_it(void **state)
 	assert_int_equal(listing_seek(ls, 0), 0);
 	assert_string_equal(take(ls, 9, NULL), ".schema a b c d");
 	assert_int_equal(listing_next(ls, false, &e), 0);
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	end(&w);
 }
 
@@ -556,7 +556,7 @@ static void a_name_of_the_tree_is_looked_up_once(void **state)
 	assert_int_equal(listing_seek(ls, 2), 0);
 	assert_string_equal(take(ls, 9, NULL), ".schema a");
 	assert_int_equal(formatted, 3);
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	end(&w);
 }
 
@@ -580,7 +580,7 @@ static void what_cannot_be_looked_at_is_not_taken_for_absent(void **state)
 	unreadable = false;
 	assert_int_equal(listing_seek(ls, 0), 0);
 	assert_string_equal(take(ls, 9, NULL), ".schema a");
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	end(&w);
 }
 
@@ -778,7 +778,7 @@ static void a_dropped_table_ends_its_listing(void **state)
 	listing_rest(ls, INT64_MAX);
 	assert_int_equal(store_table_drop(w.store, bytes_str("t"), false), 0);
 	assert_string_equal(take(ls, 4, NULL), "");
-	listing_close(ls);
+	open_file_drop(listing_file(ls));
 	end(&w);
 }
 

@@ -135,7 +135,7 @@ static const char *said(void (*say)(void), char text[4000])
 
 static void say_error(void)
 {
-	log_error(LOG_ERR, "no %s", "room");
+	log_error("no %s", "room");
 }
 
 static void say_verror(void)

@@ -82,17 +82,17 @@ static void scratch_directories_have_no_counterpart_however_deep(void **state)
 	assert_int_equal(nodes_enter(ns, dir, bytes_str(".put"), NODE_PUT, 9,
 				     NULL, &put),
 			 0);
-	assert_int_equal(nodes_counterpart(ns, put, NODE_PUT, &found), 1);
+	assert_int_equal(nodes_outside_put(ns, put, &found), 1);
 	assert_int_equal(found, dir);
 	found = enter(ns, dir, "R");
 	dir = enter(ns, put, "R");
-	assert_int_equal(nodes_counterpart(ns, dir, NODE_PUT, &put), 1);
+	assert_int_equal(nodes_outside_put(ns, dir, &put), 1);
 	assert_int_equal(put, found);
 	for (int i = 0; i < 400000; i++)
 		assert_int_equal(nodes_enter(ns, dir, bytes_str(".d"),
 					     NODE_SCRATCH_DIR, 9, NULL, &dir),
 				 0);
-	assert_int_equal(nodes_counterpart(ns, dir, NODE_PUT, &found), 0);
+	assert_int_equal(nodes_outside_put(ns, dir, &found), 0);
 	nodes_free(ns);
 }
 
