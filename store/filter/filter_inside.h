@@ -43,10 +43,10 @@ struct filter_state {
 	struct regex_search search;
 };
 
-static inline void answer_take(struct filter_answer *a, uint8_t jump)
+static inline void answer_take(struct filter_answer *a)
 {
 	a->take = true;
-	a->jump = jump;
+	a->jump = JUMP_CELL;
 }
 
 /*

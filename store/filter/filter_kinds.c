@@ -37,7 +37,7 @@ static void ask_prefixes(const struct filter *f, const struct cell *c,
 		}
 	}
 	if (has_last && bytes_has_prefix(c->qualifier, last))
-		answer_take(a, JUMP_CELL);
+		answer_take(a);
 	else if (has_next)
 		seek(a, next);
 	else
@@ -56,7 +56,7 @@ static void ask_range(const struct filter *f, const struct cell *c,
 	else if (low == 0 && !f->flags[0])
 		a->jump = JUMP_COLUMN;
 	else if (high < 0 || (high == 0 && f->flags[1]))
-		answer_take(a, JUMP_CELL);
+		answer_take(a);
 	else
 		a->jump = JUMP_FAMILY;
 }
@@ -66,7 +66,7 @@ static void ask_times(const struct filter *f, const struct cell *c,
 {
 	for (size_t i = 0; i < f->nnumbers; i++)
 		if (f->numbers[i] == c->ts) {
-			answer_take(a, JUMP_CELL);
+			answer_take(a);
 			return;
 		}
 	if (!f->nnumbers || c->ts < f->numbers[0])
@@ -105,7 +105,7 @@ static int ask_single(const struct filter *f, struct filter_state *s,
 	int r;
 
 	if (s->matched) {
-		answer_take(a, JUMP_CELL);
+		answer_take(a);
 		return 0;
 	}
 	if (newest_only && s->found) {
@@ -113,14 +113,14 @@ static int ask_single(const struct filter *f, struct filter_state *s,
 		return 0;
 	}
 	if (!is_column(f, c)) {
-		answer_take(a, JUMP_CELL);
+		answer_take(a);
 		return 0;
 	}
 	s->found = true;
 	r = ask_compare(f, s, c->value, a);
 	s->matched = a->take;
 	if (s->matched || !newest_only)
-		answer_take(a, JUMP_CELL);
+		answer_take(a);
 	else
 		a->jump = JUMP_FAMILY;
 	return r;
@@ -130,7 +130,7 @@ static int ask_dependent(const struct filter *f, struct filter_state *s,
 			 const struct cell *c, struct filter_answer *a)
 {
 	if (!is_column(f, c)) {
-		answer_take(a, JUMP_CELL);
+		answer_take(a);
 		return 0;
 	}
 	if (f->compare.kind != COMPARE_NONE) {
@@ -165,7 +165,7 @@ int filter_ask_one(const struct filter *f, struct filter_state *s,
 	switch (f->kind) {
 	case FILTER_KEY_ONLY:
 	case FILTER_PAGE:
-		answer_take(a, JUMP_CELL);
+		answer_take(a);
 		return 0;
 	case FILTER_FIRST_KEY_ONLY:
 		a->take = !s->found;

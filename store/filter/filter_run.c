@@ -215,7 +215,7 @@ static void join_and(struct filter_answer *all, const struct filter_answer *one)
 static int ask_and(struct filter_run *run, const struct filter *f,
 		   const struct cell *c, struct filter_answer *a)
 {
-	answer_take(a, JUMP_CELL);
+	answer_take(a);
 	for (size_t i = 0; i < f->nsubs; i++) {
 		struct filter_answer one = {0};
 		int r;
