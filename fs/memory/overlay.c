@@ -358,10 +358,11 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 	if (!ov->count)
 		return 0;
 	if (after) {
-		order.len = order_len(*after, bytes_of(NULL, 0));
-		order.data = malloc(order.len);
-		if (!order.data)
+		size_t len = order_len(*after, bytes_of(NULL, 0));
+
+		if (buf_reserve(&order, len) < 0)
 			return -ENOMEM;
+		order.len = len;
 		order_put(*after, out->rank + 1, bytes_of(NULL, 0), order.data);
 	}
 	pthread_mutex_lock(&ov->lock);

@@ -8,8 +8,8 @@
 struct value {
 	struct sorted_node by_key; /* first: the one is cast to the other */
 	struct budget_share share;
-	struct buf content; /* never changes when it is fetched */
-	uint32_t refs;	    /* lock, as all below */
+	struct shared_buf content; /* never changes when it is fetched */
+	uint32_t refs;		   /* lock, as all below */
 	bool listed;
 	bool fetched;
 };
@@ -29,12 +29,12 @@ void values_release(struct values *vs)
 
 struct bytes value_bytes(const struct value *v)
 {
-	return buf_bytes(&v->content);
+	return buf_bytes(&v->content.buf);
 }
 
 static void value_free(struct value *v)
 {
-	buf_free(&v->content);
+	shared_free(&v->content);
 	budget_give(&v->share);
 	sorted_node_release(&v->by_key);
 	free(v);
@@ -94,7 +94,7 @@ static struct value *find(struct values *vs, struct bytes key)
 /* The buffer keeps what it holds, and the share what the buffer takes. */
 static int fit(struct value *v)
 {
-	struct buf *b = &v->content;
+	struct buf *b = &v->content.buf;
 	uint8_t *less =
 		b->len && b->len < b->cap ? realloc(b->data, b->len) : NULL;
 
@@ -102,7 +102,7 @@ static int fit(struct value *v)
 		b->data = less;
 		b->cap = b->len;
 	}
-	return budget_hold(&v->share, b->cap);
+	return budget_hold(&v->share, v->content.piece ? b->len : b->cap);
 }
 
 static int fetch_into(struct value *v, size_t len, values_fetch *fetch,
@@ -112,7 +112,8 @@ static int fetch_into(struct value *v, size_t len, values_fetch *fetch,
 
 	if (r < 0)
 		return budget_say(v->share.budget, -ENFILE);
-	r = fetch(arg, &v->content);
+	shared_open(&v->content);
+	r = fetch(arg, &v->content.buf);
 	if (r > 0 && fit(v) < 0)
 		return budget_say(v->share.budget, -ENFILE);
 	return r;

@@ -3,9 +3,9 @@
  *
  * A handle reads one version from first byte to last, whatever becomes of it,
  * so the value is in memory as long as the handle is open. Handles of the same
- * version, by a key that says all that tells it from others, share one copy. The memory is
- * held in the budget before a value is fetched, and is the client's whose open
- * fetched it.
+ * version, by a key that says all that tells it from others, share one copy, and a
+ * store that has a long one in memory shares its own. The memory is held in the
+ * budget before a value is fetched, and is the client's whose open fetched it.
  *
  *	values_open() ── there ──▶ a reference
  *	      └ absent ──▶ fetch, by one thread; others that want it wait

@@ -25,6 +25,70 @@ static void use_huge_pages(uint8_t *data, size_t len)
 #endif
 }
 
+const uint8_t buf_open_mark;
+
+void piece_drop(struct piece *p)
+{
+	unsigned refs = atomic_fetch_sub(&p->refs, 1);
+
+	assert(refs > 0);
+	if (refs == 1)
+		p->free(p);
+}
+
+struct offered {
+	struct piece piece; /* first: the one is cast to the other */
+	uint8_t *data;
+};
+
+static void free_offered(struct piece *p)
+{
+	struct offered *o = (struct offered *)p;
+
+	free(o->data);
+	free(o);
+}
+
+int shared_offer(struct shared_buf *s)
+{
+	struct offered *o;
+	uint8_t *less;
+
+	if (s->piece)
+		return 0;
+	assert(s->buf.len && s->buf.cap);
+	o = malloc(sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	less = realloc(s->buf.data, s->buf.len);
+	if (less)
+		s->buf.data = less;
+	s->buf.cap = 0;
+	*o = (struct offered){.piece = {.refs = 1, .free = free_offered},
+			      .data = s->buf.data};
+	s->piece = &o->piece;
+	return 0;
+}
+
+int shared_own(struct shared_buf *s)
+{
+	int r = s->piece ? buf_reserve(&s->buf, 0) : 0;
+
+	if (r == 0 && s->piece) {
+		piece_drop(s->piece);
+		s->piece = NULL;
+	}
+	return r;
+}
+
+void shared_free(struct shared_buf *s)
+{
+	buf_free(&s->buf);
+	if (s->piece)
+		piece_drop(s->piece);
+	s->piece = NULL;
+}
+
 int buf_grow(struct buf *b, size_t more)
 {
 	size_t need, cap = b->cap ? b->cap : 64;
@@ -37,9 +101,11 @@ int buf_grow(struct buf *b, size_t more)
 	while (cap < need)
 		if (__builtin_mul_overflow(cap, (size_t)2, &cap))
 			return -ENOMEM;
-	data = realloc(b->data, cap);
+	data = realloc(b->cap ? b->data : NULL, cap);
 	if (!data)
 		return -ENOMEM;
+	if (!b->cap && b->len)
+		memcpy(data, b->data, b->len);
 	b->data = data;
 	b->cap = cap;
 	if (cap >= 2 * HUGE_PAGE)
@@ -69,6 +135,7 @@ int buf_printf(struct buf *b, const char *fmt, ...)
 
 void buf_free(struct buf *b)
 {
-	free(b->data);
+	if (b->cap)
+		free(b->data);
 	*b = (struct buf){0};
 }

@@ -2,7 +2,7 @@
  * Byte strings: what keys, qualifiers and values are made of.
  *
  * A struct bytes borrows memory that somebody else owns; a struct buf owns
- * what it holds. Keys are any bytes, NUL included, and compare as unsigned
+ * what it holds. A long value may lie in a piece of memory that several hold. Keys are any bytes, NUL included, and compare as unsigned
  * bytes with a proper prefix first, which is the order of every listing.
  */
 #ifndef CELLFS_STORE_VALUE_BYTES_H
@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <endian.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -172,11 +173,62 @@ static inline bool bytes_has_prefix(struct bytes s, struct bytes prefix)
 	       bytes_same(s.data, prefix.data, prefix.len);
 }
 
-/* A growing buffer. Zero-initialised is empty; buf_free() leaves it empty. */
+/*
+ * A growing buffer. Zero-initialised is empty; buf_free() leaves it empty. With
+ * @cap 0 the memory is not the buffer's, and what changes it copies it first.
+ */
 struct buf {
 	uint8_t *data;
 	size_t len, cap;
 };
+
+/* Memory that several hold; nobody changes it, and who drops it last frees it. */
+struct piece {
+	_Atomic uint32_t refs;
+	void (*free)(struct piece *p);
+};
+
+static inline void piece_hold(struct piece *p)
+{
+	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+}
+void piece_drop(struct piece *p);
+
+/* Content that may lie in a piece, which its owner holds. */
+struct shared_buf {
+	struct buf buf;	     /* first: the one is cast to the other */
+	struct piece *piece; /* NULL: the content is the buffer's own */
+};
+
+extern const uint8_t buf_open_mark;
+
+/* Empties @s, whose &buf may be given to whoever asks buf_is_open() to fill it. */
+static inline void shared_open(struct shared_buf *s)
+{
+	*s = (struct shared_buf){.buf = {.data = (uint8_t *)&buf_open_mark}};
+}
+/* May the content of this empty buffer be shared? */
+static inline bool buf_is_open(const struct buf *b)
+{
+	return b->data == &buf_open_mark;
+}
+/* Fills @b, which is open, with @content, which lies in @p. */
+static inline void buf_share(struct buf *b, struct bytes content,
+			     struct piece *p)
+{
+	assert(buf_is_open(b));
+	piece_hold(p);
+	((struct shared_buf *)b)->piece = p;
+	b->data = (uint8_t *)(uintptr_t)content.data;
+	b->len = content.len;
+}
+/*
+ * Makes a piece of the content, which is not empty, for others to hold: 0, -ENOMEM.
+ */
+int shared_offer(struct shared_buf *s);
+/* Makes the content the buffer's own. 0, -ENOMEM. */
+int shared_own(struct shared_buf *s);
+void shared_free(struct shared_buf *s);
 
 /* Room for @more bytes where there is not enough of it. */
 int buf_grow(struct buf *b, size_t more);
@@ -184,7 +236,8 @@ int buf_grow(struct buf *b, size_t more);
 /* Each returns 0 or -ENOMEM, and on failure leaves @b as it was. */
 static inline int buf_reserve(struct buf *b, size_t more)
 {
-	return more <= b->cap - b->len ? 0 : buf_grow(b, more);
+	return b->len <= b->cap && more <= b->cap - b->len ? 0
+							   : buf_grow(b, more);
 }
 
 static inline int buf_append(struct buf *b, const void *data, size_t len)

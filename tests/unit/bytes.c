@@ -100,6 +100,36 @@ static void buffer_grows_and_refuses_overflow(void **state)
 	assert_null(b.data);
 }
 
+static unsigned pieces_freed;
+
+static void piece_freed(struct piece *p)
+{
+	pieces_freed++;
+}
+
+static void a_shared_piece_is_not_written_and_freed_once(void **state)
+{
+	static const char text[] = "in a piece";
+	struct piece p = {.refs = 1, .free = piece_freed};
+	struct shared_buf s;
+
+	shared_open(&s);
+	assert_true(buf_is_open(&s.buf));
+	assert_int_equal(buf_append(&s.buf, "own", 3), 0);
+	assert_false(buf_is_open(&s.buf));
+	shared_free(&s);
+	shared_open(&s);
+	buf_share(&s.buf, bytes_str(text), &p);
+	assert_ptr_equal(s.buf.data, text);
+	piece_drop(&p);
+	assert_int_equal(shared_own(&s), 0);
+	assert_int_equal(pieces_freed, 1);
+	assert_int_equal(buf_append(&s.buf, "!", 1), 0);
+	assert_true(bytes_eq(buf_bytes(&s.buf), bytes_str("in a piece!")));
+	assert_string_equal(text, "in a piece");
+	shared_free(&s);
+}
+
 static void a_large_buffer_is_in_huge_pages_and_a_small_one_not(void **state)
 {
 	enum {
@@ -205,6 +235,7 @@ int main(void)
 			bytes_compare_as_memcmp_does_whatever_their_length),
 		cmocka_unit_test(copies_touch_nothing_beside_them),
 		cmocka_unit_test(buffer_grows_and_refuses_overflow),
+		cmocka_unit_test(a_shared_piece_is_not_written_and_freed_once),
 		cmocka_unit_test(
 			a_large_buffer_is_in_huge_pages_and_a_small_one_not),
 		cmocka_unit_test(text_is_appended_however_long),

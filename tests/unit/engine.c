@@ -641,9 +641,59 @@ static void a_version_is_found_by_its_time_in_whichever_block(void **state)
 	buf_free(&hold);
 }
 
+enum {
+	LONG = 300 << 10
+};
+
+/* Two gets by columns of one row, whose values are c and d. */
+static void get_shared(struct temp_store *s, struct shared_buf hold[2])
+{
+	struct cell c;
+
+	for (int i = 0; i < 2; i++) {
+		shared_open(&hold[i]);
+		assert_int_equal(table_get(s->table, bytes_str("r"),
+					   bytes_str("f"),
+					   bytes_of(&"cd"[i], 1), TS_MAX, NULL,
+					   &c, &hold[i].buf),
+				 1);
+		assert_int_equal(c.value.len, LONG);
+		assert_non_null(hold[i].piece);
+	}
+}
+
+static void a_long_value_is_read_where_it_lies_and_stays(void **state)
+{
+	struct temp_store *s = store_of(state);
+	char value[LONG + 1] = {0};
+	struct shared_buf hold[3][2];
+
+	for (int i = 0; i < 2; i++) {
+		memset(value, "cd"[i], LONG);
+		assert_int_equal(
+			temp_put(s, "r", "f", (char[]){"cd"[i], 0}, 7, value),
+			1);
+	}
+	get_shared(s, hold[0]);
+	assert_int_equal(store_compact(s->store, NULL), 0);
+	get_shared(s, hold[1]);
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_open(s), 0);
+	get_shared(s, hold[2]);
+	assert_int_equal(temp_close(s), 0);
+	for (int i = 0; i < 6; i++) {
+		struct shared_buf *b = &hold[i / 2][i % 2];
+
+		memset(value, "cd"[i % 2], LONG);
+		assert_memory_equal(b->buf.data, value, LONG);
+		shared_free(b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		BOTH(a_long_value_is_read_where_it_lies_and_stays),
 		BOTH(a_row_of_many_columns_gives_its_memory_back),
 		BOTH(a_put_is_read_back_and_survives_a_reopen),
 		BOTH(what_is_only_tried_is_judged_and_changes_nothing),

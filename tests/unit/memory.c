@@ -585,6 +585,36 @@ static int fetch_some(void *arg, struct buf *out)
 							   : s->result;
 }
 
+static void not_freed(struct piece *p)
+{
+	fail();
+}
+
+static int fetch_shared(void *arg, struct buf *out)
+{
+	assert_true(buf_is_open(out));
+	buf_share(out, str("where it lies"), arg);
+	return 1;
+}
+
+static void a_value_that_the_store_shares_is_counted(void **state)
+{
+	struct piece p = {.refs = 1, .free = not_freed};
+	struct budget budget = {.max = 1 << 20};
+	struct value *v;
+	struct values vs;
+
+	values_init(&vs, &budget);
+	assert_int_equal(values_open(&vs, str("k"), 13, fetch_shared, &p, &v),
+			 1);
+	assert_int_equal(budget.held, 13);
+	assert_int_equal(p.refs, 2);
+	values_close(&vs, v);
+	assert_int_equal(budget.held, 0);
+	assert_int_equal(p.refs, 1);
+	values_release(&vs);
+}
+
 static void handles_of_one_value_share_it(void **state)
 {
 	struct budget budget = {.max = 1 << 20};
@@ -643,6 +673,7 @@ int main(void)
 		cmocka_unit_test(who_holds_little_has_all_that_is_left),
 		cmocka_unit_test(a_client_holds_thrice_what_it_leaves_free),
 		cmocka_unit_test(handles_of_one_value_share_it),
+		cmocka_unit_test(a_value_that_the_store_shares_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

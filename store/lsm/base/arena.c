@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "store/os/os.h"
+#include "store/value/bytes.h"
 
 /* A store has two memtables, each with a chunk that is partly unused. */
 #define PARTLY_USED (2 * ARENA_CHUNK)
@@ -14,7 +15,8 @@
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t size;
-	uint8_t pad[48]; /* what follows starts a cache line */
+	struct piece piece; /* of a large allocation; else zero */
+	uint8_t pad[32];    /* what follows starts a cache line */
 };
 
 static struct {
@@ -173,6 +175,19 @@ static int arena_open_chunk(struct arena *a)
 	return 0;
 }
 
+static void free_large(struct piece *p)
+{
+	struct arena_chunk *c =
+		(void *)((uint8_t *)p - offsetof(struct arena_chunk, piece));
+
+	os_pages_free(c, c->size);
+}
+
+struct piece *arena_piece(void *large)
+{
+	return &((struct arena_chunk *)large - 1)->piece;
+}
+
 static void *arena_alloc_large(struct arena *a, size_t size)
 {
 	struct arena_chunk *c;
@@ -184,6 +199,7 @@ static void *arena_alloc_large(struct arena *a, size_t size)
 	c = new_chunk(all);
 	if (!c)
 		return NULL;
+	c->piece = (struct piece){.refs = 1, .free = free_large};
 	c->next = a->chunks;
 	a->chunks = c;
 	arena_count(a, all);
@@ -223,7 +239,9 @@ void arena_release(struct arena *a)
 
 	for (c = a->chunks; c; c = next) {
 		next = c->next;
-		if (c->size != ARENA_CHUNK || !pool_give(c))
+		if (c->piece.free)
+			piece_drop(&c->piece);
+		else if (!pool_give(c))
 			os_pages_free(c, c->size);
 	}
 	a->chunks = NULL;

@@ -21,6 +21,7 @@
 #define ARENA_LARGE (ARENA_CHUNK / 16)
 
 struct arena_chunk;
+struct piece;
 
 /* A zero-initialised arena is empty. */
 struct arena {
@@ -40,6 +41,8 @@ static inline size_t arena_used(const struct arena *a)
 {
 	return atomic_load_explicit(&a->used, memory_order_relaxed);
 }
+/* The memory of an allocation that is large; who holds it, holds that alone. */
+struct piece *arena_piece(void *large);
 void arena_release(struct arena *a);
 
 /*

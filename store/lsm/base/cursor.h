@@ -95,8 +95,17 @@ struct cursor_ops {
 	 */
 	int (*seek_cell)(struct cursor *c, struct bytes qualifier, int64_t ts,
 			 uint8_t kind);
+	/*
+	 * The piece of memory that the entry's value lies in, most of which it is;
+	 * NULL for values that are not long. Where there is no such function, none
+	 * is known.
+	 */
+	struct piece *(*piece)(struct cursor *c);
 	void (*close)(struct cursor *c); /* releases all pins */
 };
+
+/* Below this a value is copied: that costs less than another keeps of memory. */
+#define CURSOR_PIECE_MIN ((size_t)256 << 10)
 
 struct cursor {
 	const struct cursor_ops *ops;
@@ -146,6 +155,12 @@ static inline int cursor_seek_put(struct cursor *c, struct bytes qualifier,
 				  int64_t ts)
 {
 	return cursor_seek_cell(c, qualifier, ts, CELL_PUT);
+}
+static inline struct piece *cursor_piece(struct cursor *c)
+{
+	return c->at.value.len < CURSOR_PIECE_MIN || !c->ops->piece
+		       ? NULL
+		       : c->ops->piece(c);
 }
 static inline void cursor_close(struct cursor *c)
 {

@@ -23,10 +23,37 @@ const uint64_t block_mask[9] = {0,	  BYTES(1), BYTES(2),
 				BYTES(3), BYTES(4), BYTES(5),
 				BYTES(6), BYTES(7), BYTES(8)};
 
+static void free_block(struct block *b)
+{
+	if (b->passing)
+		free(b);
+	else
+		slab_free(b, b->memory);
+}
+
+static void free_piece(struct piece *p)
+{
+	free_block((struct block *)p - 1);
+}
+
+/* Has a block of so much a struct piece while it is whole? */
+static bool is_piece(size_t raw_len)
+{
+	return raw_len >= CURSOR_PIECE_MIN;
+}
+
+/* Begins the block's own reference. */
+static void begin(struct block *b)
+{
+	if (is_piece(b->raw_len) && !b->sums)
+		*(struct piece *)(b + 1) =
+			(struct piece){.refs = 1, .free = free_piece};
+}
+
 int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 {
 	struct block *b;
-	size_t memory;
+	size_t memory, more;
 
 	if (raw_len < BLOCK_HEADER_LEN || raw_len > BLOCK_LEN_MAX)
 		return why(-EUCLEAN, "a block of %zu bytes cannot be", raw_len);
@@ -36,7 +63,9 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 			   raw_len, nrow);
 	/* Offsets in all of this memory are numbers of 32 bits. */
 	_Static_assert(BLOCK_LEN_MAX < UINT32_MAX / 4, "as is that of heads");
-	memory = sizeof(*b) + nrow * sizeof(uint64_t) + raw_len + BLOCK_SLACK;
+	more = is_piece(raw_len) ? sizeof(struct piece) : 0;
+	memory = sizeof(*b) + more + nrow * sizeof(uint64_t) + raw_len +
+		 BLOCK_SLACK;
 	passing = passing && memory < SLAB_CHUNK;
 	b = passing ? malloc(memory) : slab_alloc(memory);
 	if (!b)
@@ -48,7 +77,8 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 		.raw_len = (uint32_t)raw_len,
 		.passing = passing,
 	};
-	b->heads = (uint64_t *)(b + 1);
+	begin(b);
+	b->heads = (uint64_t *)((uint8_t *)(b + 1) + more);
 	b->raw = (uint8_t *)(b->heads + nrow);
 	memset(b->raw + raw_len, 0, BLOCK_SLACK);
 	*out = b;
@@ -57,10 +87,10 @@ int block_new(size_t raw_len, uint32_t nrow, bool passing, struct block **out)
 
 void block_free(struct block *b)
 {
-	if (b && b->passing)
-		free(b);
+	if (b && is_piece(b->raw_len) && !b->sums)
+		piece_drop((struct piece *)(b + 1));
 	else if (b)
-		slab_free(b, b->memory);
+		free_block(b);
 }
 
 void block_move(struct block *to, const struct block *from)
@@ -93,6 +123,7 @@ int block_copy(const struct block *b, struct block **out)
 	if (!n)
 		return -ENOMEM;
 	memcpy(n, b, b->memory);
+	begin(n);
 	n->passing = false;
 	n->heads = moved(n, b, b->heads);
 	n->raw = moved(n, b, b->raw);

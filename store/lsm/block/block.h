@@ -82,7 +82,8 @@ extern const uint64_t block_mask[9]; /* mask of the low @width bytes */
 
 /*
  * The fields that a read looks at are in the first three cache lines. All of a
- * block is one piece of memory: this struct, heads or sums, raw[].
+ * block is one piece of memory: this struct, heads or sums, raw[]. Behind this
+ * struct a long one that is whole has its struct piece, which others may hold.
  */
 struct block {
 	uint32_t nrow, ncell, nqual;
@@ -278,6 +279,14 @@ static inline void block_entry_key(const struct block *b, uint32_t cell,
 		return;
 	e->ttl_ms = block_number(b, BLOCK_TTL, cell);
 	e->kind = (uint8_t)block_number(b, BLOCK_KIND, cell);
+}
+
+/* The block, which is whole, if the value is long and most of it; else NULL. */
+static inline struct piece *block_piece(struct block *b, size_t value_len)
+{
+	return value_len >= CURSOR_PIECE_MIN && value_len >= b->memory / 2
+		       ? (struct piece *)(b + 1)
+		       : NULL;
 }
 
 /* Fills the entry. The block must be whole. */

@@ -142,6 +142,11 @@ static int seek_cell(struct cursor *base, struct bytes qualifier, int64_t ts,
 	return show(c, cursor_seek_cell(&c->in.base, qualifier, ts, kind));
 }
 
+static struct piece *piece(struct cursor *base)
+{
+	return cursor_piece(&level_cursor_of(base)->in.base);
+}
+
 static void close_cursor(struct cursor *base)
 {
 	leave(level_cursor_of(base));
@@ -155,6 +160,7 @@ static const struct cursor_ops level_cursor_ops = {
 	.prev_row = prev_row,
 	.next = next,
 	.seek_cell = seek_cell,
+	.piece = piece,
 	.close = close_cursor,
 };
 

@@ -231,6 +231,12 @@ void memtable_cursor_row_known(const struct mem_cursor *c, uint64_t seq_max,
 	out->puts &= !cell;
 }
 
+static struct piece *mem_piece(struct cursor *base)
+{
+	static_assert(CURSOR_PIECE_MIN >= ARENA_LARGE, "has memory of its own");
+	return arena_piece(mem(base)->cell);
+}
+
 static void mem_close(struct cursor *base)
 {
 }
@@ -243,6 +249,7 @@ static const struct cursor_ops mem_ops = {
 	.prev_row = mem_prev_row,
 	.next = mem_next,
 	.seek_cell = mem_seek_cell,
+	.piece = mem_piece,
 	.close = mem_close,
 };
 

@@ -412,6 +412,13 @@ static void merge_close(struct cursor *c)
 	buf_free(&m->row);
 }
 
+static struct piece *merge_piece(struct cursor *c)
+{
+	struct merge *m = (struct merge *)c;
+
+	return cursor_piece(m->sources[m->current].cursor);
+}
+
 static const struct cursor_ops merge_ops = {
 	.seek_row = merge_seek_row,
 	.seek_exact = merge_seek_exact,
@@ -420,6 +427,7 @@ static const struct cursor_ops merge_ops = {
 	.prev_row = merge_prev_row,
 	.next = merge_next,
 	.seek_cell = merge_seek_cell,
+	.piece = merge_piece,
 	.close = merge_close,
 };
 

@@ -45,13 +45,16 @@ static void copy_names(const struct question *q, const struct entry *e,
 	};
 }
 
-static int copy_out(const struct question *q, const struct entry *e,
-		    struct cell *cell, struct buf *hold)
+/* @piece: which the value lies in, or NULL. */
+static int value_out(const struct question *q, const struct entry *e,
+		     struct piece *piece, struct cell *cell, struct buf *hold)
 {
 	copy_names(q, e, cell);
 	if (!hold)
 		return 1;
-	if (buf_set(hold, e->value) < 0)
+	if (piece && buf_is_open(hold))
+		buf_share(hold, e->value, piece);
+	else if (buf_set(hold, e->value) < 0)
 		return why(-ENOMEM, "out of memory for a value of %zu bytes",
 			   e->value.len);
 	cell->value = buf_bytes(hold);
@@ -73,6 +76,7 @@ struct newest {
 	uint64_t token;		 /* of the row in memtables */
 	uint32_t at[LEVELS_MAX]; /* the file of a level that may have it */
 	struct entry e;
+	struct piece *piece; /* which its value lies in, in memory; or NULL */
 	bool found;
 	/* The one file that alone may have it, with nothing in memory. */
 	struct sstable *sole;
@@ -220,8 +224,10 @@ static int look_in_memory(struct newest *n, struct memtable *mt)
 			break;
 		}
 		if (c.base.at.seq <= n->question->seq) {
-			if (is_newer(n, &c.base.at))
+			if (is_newer(n, &c.base.at)) {
 				n->e = c.base.at;
+				n->piece = cursor_piece(&c.base);
+			}
 			n->found = true;
 			n->only = false;
 			break;
@@ -375,7 +381,7 @@ static int newest_out(const struct newest *n, struct cell *cell,
 	int r;
 
 	if (!n->held)
-		return copy_out(n->question, &n->e, cell, hold);
+		return value_out(n->question, &n->e, n->piece, cell, hold);
 	copy_names(n->question, &n->e, cell);
 	cell->value.len = block_value_len(n->held->block, n->cell);
 	if (!hold)
@@ -456,7 +462,8 @@ static int get_merged(const struct question *q, struct lsm *db,
 	for (uint32_t i = 0; r > 0 && i < q->look->older; i++)
 		r = reader_next(&reader);
 	if (r > 0)
-		r = copy_out(q, reader_entry(&reader), cell, hold);
+		r = value_out(q, reader_entry(&reader),
+			      cursor_piece(reader_cursor(&reader)), cell, hold);
 	reader_learn(db, &reader, q->view, q->at);
 	reader_close(&reader);
 	return r;

@@ -479,13 +479,17 @@ int sst_cursor_from(struct sst_cursor *c, struct bytes row,
 
 int sst_cursor_value(struct sst_cursor *c, uint32_t cell, struct buf *hold)
 {
+	struct piece *p;
 	struct entry e;
 
 	if (c->block->sums)
 		return sst_read_value(c->table, c->block, c->block_index, cell,
 				      hold);
 	block_entry(c->block, cell, &e);
-	if (buf_set(hold, e.value) < 0)
+	p = buf_is_open(hold) ? block_piece(c->block, e.value.len) : NULL;
+	if (p)
+		buf_share(hold, e.value, p);
+	else if (buf_set(hold, e.value) < 0)
 		return why(-ENOMEM, "out of memory for a value of %zu bytes",
 			   e.value.len);
 	return 0;
@@ -715,6 +719,11 @@ static void sst_close(struct cursor *base)
 	c->window = NULL;
 }
 
+static struct piece *sst_piece(struct cursor *base)
+{
+	return block_piece(self(base)->block, base->at.value.len);
+}
+
 static const struct cursor_ops ops = {
 	.seek_row = sst_seek_row,
 	.seek_exact = sst_seek_exact,
@@ -723,6 +732,7 @@ static const struct cursor_ops ops = {
 	.prev_row = sst_prev_row,
 	.next = sst_next,
 	.seek_cell = sst_seek_cell,
+	.piece = sst_piece,
 	.close = sst_close,
 };
 
