@@ -201,12 +201,14 @@ static int put_change(struct fs *fs, const struct place *p, struct change *c,
 }
 
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
-		 int64_t ts, unsigned flags, int64_t *ts_given)
+		 struct piece *piece, int64_t ts, unsigned flags,
+		 int64_t *ts_given)
 {
 	struct change c = change_of(p, CHANGE_PUT, put_ts(p, ts));
 	int r;
 
 	c.value = value;
+	c.piece = piece;
 	r = put_change(fs, p, &c, ts >= 0 && p->kind != NODE_VERSION, flags);
 	if (r == 0)
 		*ts_given = c.ts_given;

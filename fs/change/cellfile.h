@@ -32,13 +32,14 @@ enum {
 };
 
 /*
- * Puts @value: at @ts when that is not negative, else at a version's own
+ * Puts @value, which lies in @piece if that is not NULL: at @ts when that is not negative, else at a version's own
  * timestamp or one that the store picks. It picks one also when @ts is of a
  * version of F:Q or latest that has expired since, or was pushed out or deleted:
  * what is put there would not be seen. 0 and *ts_given.
  */
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
-		 int64_t ts, unsigned flags, int64_t *ts_given);
+		 struct piece *piece, int64_t ts, unsigned flags,
+		 int64_t *ts_given);
 /*
  * Puts the value of the cell @was of another file, to expire when that does: 0;
  * -EPERM if it is not cellfile_copyable().

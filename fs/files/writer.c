@@ -165,6 +165,7 @@ static int publish_cell(struct writer *w, unsigned flags)
 	const struct place *p = &w->place;
 	unsigned absent = w->absent && w->ts < 0 ? CELLFILE_ABSENT : 0;
 	struct bytes content = buf_bytes(&w->draft.content);
+	struct piece *piece;
 	int err;
 
 	if (w->tail && content.len) {
@@ -177,7 +178,11 @@ static int publish_cell(struct writer *w, unsigned flags)
 	/* An empty draft creates the file, but must not replace a value. */
 	if (w->tail)
 		flags |= CELLFILE_ABSENT;
-	err = cellfile_put(w->fs, p, content, w->ts, flags | absent, &w->ts);
+	/* The content may lie elsewhere then. */
+	piece = draft_offer(&w->draft);
+	content = buf_bytes(&w->draft.content);
+	err = cellfile_put(w->fs, p, content, piece, w->ts, flags | absent,
+			   &w->ts);
 	return err == -EEXIST && !absent ? 0 : err;
 }
 

@@ -4,6 +4,9 @@
 
 #include "store/value/why.h"
 
+/* Below this a copy costs less than what the kernel does for new memory. */
+#define OFFER_MIN ((size_t)256 << 10)
+
 void draft_init(struct draft *d, struct budget *budget, size_t len_max)
 {
 	*d = (struct draft){.len_max = len_max};
@@ -12,7 +15,7 @@ void draft_init(struct draft *d, struct budget *budget, size_t len_max)
 
 void draft_clear(struct draft *d)
 {
-	buf_free(&d->content);
+	shared_free(&d->shared);
 	(void)budget_hold(&d->share, 0);
 }
 
@@ -37,6 +40,27 @@ static int reserve(struct draft *d, size_t len)
 	return err ? why(err, "out of memory for a file being written") : 0;
 }
 
+/* Makes the content the draft's own, if a store may hold it, before it changes. */
+static int own(struct draft *d)
+{
+	size_t len = d->content.len;
+	int err;
+
+	if (!d->shared.piece)
+		return 0;
+	if (budget_hold(&d->share, budget_grown(0, len)) < 0)
+		return budget_say(d->share.budget, -ENOSPC);
+	err = shared_own(&d->shared);
+	return err ? why(err, "out of memory for a file being written") : 0;
+}
+
+struct piece *draft_offer(struct draft *d)
+{
+	if (d->content.len < OFFER_MIN || shared_offer(&d->shared) < 0)
+		return NULL;
+	return d->shared.piece;
+}
+
 /* Gives the draft @len bytes; of those that are new the ones up to @zeros are 0. */
 static int resize(struct draft *d, uint64_t len, uint64_t zeros)
 {
@@ -45,7 +69,9 @@ static int resize(struct draft *d, uint64_t len, uint64_t zeros)
 
 	if (len > d->len_max)
 		return too_big(d);
-	err = reserve(d, (size_t)len);
+	err = own(d);
+	if (!err)
+		err = reserve(d, (size_t)len);
 	if (err)
 		return err;
 	if (zeros > old)
@@ -60,11 +86,12 @@ int draft_write(struct draft *d, struct bytes data, uint64_t off)
 
 	if (off > d->len_max || data.len > d->len_max - off)
 		return too_big(d);
-	if (off + data.len > d->content.len) {
+	if (off + data.len > d->content.len)
 		err = resize(d, off + data.len, off);
-		if (err)
-			return err;
-	}
+	else
+		err = own(d);
+	if (err)
+		return err;
 	if (data.len)
 		memcpy(d->content.data + off, data.data, data.len);
 	return 0;
@@ -78,10 +105,8 @@ int draft_truncate(struct draft *d, uint64_t len)
 int draft_set(struct draft *d, struct bytes data)
 {
 	size_t old = d->content.len;
-	int err = 0;
+	int err = data.len > old ? resize(d, data.len, 0) : own(d);
 
-	if (data.len > old)
-		err = resize(d, data.len, 0);
 	if (err)
 		return err;
 	if (data.len)

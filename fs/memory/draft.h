@@ -16,7 +16,10 @@
 struct draft {
 	struct budget_share share; /* the content's capacity */
 	size_t len_max;
-	struct buf content;
+	union {
+		struct shared_buf shared; /* with a store, when it is offered */
+		struct buf content;	  /* its buf */
+	};
 };
 
 void draft_init(struct draft *d, struct budget *budget, size_t len_max);
@@ -31,6 +34,13 @@ int draft_write(struct draft *d, struct bytes data, uint64_t off);
 int draft_truncate(struct draft *d, uint64_t len);
 /* Replaces the content by @data. */
 int draft_set(struct draft *d, struct bytes data);
+
+/*
+ * The piece that the content lies in, for a store to hold; NULL if it is no longer
+ * than what a copy is worth, or there is no memory. The content may lie elsewhere
+ * then, and what is written later goes to a copy.
+ */
+struct piece *draft_offer(struct draft *d);
 
 /* The content from @off on, at most @n bytes. */
 struct bytes draft_read(const struct draft *d, uint64_t off, size_t n);

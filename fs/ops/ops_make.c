@@ -187,8 +187,8 @@ static int make_cell(struct fs *fs, struct place *child,
 		return r;
 	/* The kernel asks for its attributes, which are not there yet. */
 	e->entry_timeout = e->attr_timeout = 0;
-	r = cellfile_put(fs, child, bytes_of(NULL, 0), -1, CELLFILE_ABSENT,
-			 &ts);
+	r = cellfile_put(fs, child, bytes_of(NULL, 0), NULL, -1,
+			 CELLFILE_ABSENT, &ts);
 	changed_wait_put(fs, child);
 	if (r)
 		nodes_forget(fs->nodes, child->node, 1);

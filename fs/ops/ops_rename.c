@@ -226,7 +226,7 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 	int r = put_instead(fs, mv, content, flags);
 
 	if (r == 0)
-		return cellfile_put(fs, &mv->to, content, -1, flags, &ts);
+		return cellfile_put(fs, &mv->to, content, NULL, -1, flags, &ts);
 	return r < 0 ? r : 0;
 }
 

@@ -154,6 +154,8 @@ struct change {
 	uint64_t ttl_ms;
 	int64_t delta; /* CHANGE_INCREMENT */
 	struct bytes value;
+	/* CHANGE_PUT: which the value lies in, for a store to hold; or NULL. */
+	struct piece *piece;
 	/*
 	 * CHANGE_INCREMENT, CHANGE_APPEND: the old value is the newest with
 	 * ts_min <= ts < ts_max; ts_max 0 = no upper bound.

@@ -690,9 +690,52 @@ static void a_long_value_is_read_where_it_lies_and_stays(void **state)
 	}
 }
 
+static void not_freed(struct piece *p)
+{
+	fail();
+}
+
+static void a_long_value_is_kept_where_it_was_given(void **state)
+{
+	struct temp_store *s = store_of(state);
+	struct piece p = {.refs = 1, .free = not_freed};
+	static uint8_t value[LONG];
+	struct change ch = {.op = CHANGE_PUT,
+			    .family = bytes_str("f"),
+			    .qualifier = bytes_str("c"),
+			    .ts = TS_AUTO,
+			    .ttl_ms = 3600000,
+			    .value = bytes_of(value, LONG),
+			    .piece = &p};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &ch, .nchanges = 1};
+	struct shared_buf hold;
+	struct cell c;
+
+	memset(value, 'c', LONG);
+	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(p.refs, 2);
+	for (int i = 0; i < 2; i++) {
+		shared_open(&hold);
+		assert_int_equal(table_get(s->table, m.row, ch.family,
+					   ch.qualifier, TS_MAX, NULL, &c,
+					   &hold.buf),
+				 1);
+		assert_int_equal(c.ttl_ms, 3600000);
+		assert_true(bytes_eq(c.value, ch.value));
+		if (i == 0)
+			assert_ptr_equal(hold.piece, &p);
+		shared_free(&hold);
+		assert_int_equal(store_compact(s->store, NULL), 0);
+	}
+	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(p.refs, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		BOTH(a_long_value_is_kept_where_it_was_given),
 		BOTH(a_long_value_is_read_where_it_lies_and_stays),
 		BOTH(a_row_of_many_columns_gives_its_memory_back),
 		BOTH(a_put_is_read_back_and_survives_a_reopen),

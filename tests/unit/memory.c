@@ -585,6 +585,43 @@ static int fetch_some(void *arg, struct buf *out)
 							   : s->result;
 }
 
+static void what_is_offered_of_a_draft_stays(void **state)
+{
+	enum {
+		LONG = 300 << 10
+	};
+	static uint8_t text[LONG];
+	struct budget budget = {.max = 4 << 20};
+	struct bytes all = bytes_of(text, LONG);
+	struct piece *p;
+	struct bytes kept;
+	struct draft d;
+
+	memset(text, 'a', LONG);
+	draft_init(&d, &budget, 1 << 20);
+	assert_int_equal(draft_write(&d, bytes_of(text, 10), 0), 0);
+	assert_null(draft_offer(&d));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(draft_set(&d, all), 0);
+		p = draft_offer(&d);
+		assert_non_null(p);
+		piece_hold(p);
+		kept = buf_bytes(&d.content);
+		if (i == 0)
+			assert_int_equal(draft_write(&d, str("b"), 7), 0);
+		else if (i == 1)
+			assert_int_equal(draft_truncate(&d, 100), 0);
+		else
+			assert_int_equal(draft_set(&d, str("bbb")), 0);
+		assert_true(bytes_eq(kept, all));
+		assert_true(d.content.data != kept.data);
+		assert_int_equal(d.content.data[i ? 0 : 7], i == 1 ? 'a' : 'b');
+		piece_drop(p);
+	}
+	draft_clear(&d);
+	assert_int_equal(budget.held, 0);
+}
+
 static void not_freed(struct piece *p)
 {
 	fail();
@@ -672,6 +709,7 @@ int main(void)
 		cmocka_unit_test(drafts_share_one_budget),
 		cmocka_unit_test(who_holds_little_has_all_that_is_left),
 		cmocka_unit_test(a_client_holds_thrice_what_it_leaves_free),
+		cmocka_unit_test(what_is_offered_of_a_draft_stays),
 		cmocka_unit_test(handles_of_one_value_share_it),
 		cmocka_unit_test(a_value_that_the_store_shares_is_counted),
 	};

@@ -19,6 +19,11 @@ struct arena_chunk {
 	uint8_t pad[32];    /* what follows starts a cache line */
 };
 
+struct arena_held {
+	struct arena_held *next;
+	struct piece *piece;
+};
+
 static struct {
 	pthread_mutex_t lock;
 	struct arena_chunk *chunks; /* lock */
@@ -233,10 +238,25 @@ void *arena_alloc(struct arena *a, size_t size, size_t align)
 	return p;
 }
 
+int arena_hold(struct arena *a, struct piece *p, size_t size)
+{
+	struct arena_held *h = arena_alloc(a, sizeof(*h), 8);
+
+	if (!h)
+		return -ENOMEM;
+	*h = (struct arena_held){a->held, p};
+	piece_hold(p);
+	a->held = h;
+	arena_count(a, size);
+	return 0;
+}
+
 void arena_release(struct arena *a)
 {
 	struct arena_chunk *c, *next;
 
+	for (; a->held; a->held = a->held->next)
+		piece_drop(a->held->piece);
 	for (c = a->chunks; c; c = next) {
 		next = c->next;
 		if (c->piece.free)

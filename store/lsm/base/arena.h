@@ -21,11 +21,13 @@
 #define ARENA_LARGE (ARENA_CHUNK / 16)
 
 struct arena_chunk;
+struct arena_held;
 struct piece;
 
 /* A zero-initialised arena is empty. */
 struct arena {
 	struct arena_chunk *chunks;
+	struct arena_held *held;
 	uint8_t *pos, *end; /* the rest of the present chunk */
 	_Atomic(size_t) used;
 };
@@ -43,6 +45,8 @@ static inline size_t arena_used(const struct arena *a)
 }
 /* The memory of an allocation that is large; who holds it, holds that alone. */
 struct piece *arena_piece(void *large);
+/* Holds a piece of somebody else's, @size bytes of it, till the end. 0, -ENOMEM. */
+int arena_hold(struct arena *a, struct piece *p, size_t size);
 void arena_release(struct arena *a);
 
 /*

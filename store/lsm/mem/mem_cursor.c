@@ -234,7 +234,9 @@ void memtable_cursor_row_known(const struct mem_cursor *c, uint64_t seq_max,
 static struct piece *mem_piece(struct cursor *base)
 {
 	static_assert(CURSOR_PIECE_MIN >= ARENA_LARGE, "has memory of its own");
-	return arena_piece(mem(base)->cell);
+	struct memcell *c = mem(base)->cell;
+
+	return c->is_apart ? memcell_apart(c).piece : arena_piece(c);
 }
 
 static void mem_close(struct cursor *base)

@@ -149,15 +149,22 @@ struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key)
 	return r;
 }
 
-struct memcell *memcell_new(struct arena *a, const struct entry *e)
+struct memcell *memcell_new(struct arena *a, const struct entry *e,
+			    struct piece *piece)
 {
+	bool is_apart = piece && e->value.len >= CURSOR_PIECE_MIN;
+	struct memcell_apart apart = {e->value.data, piece};
+	struct bytes value =
+		is_apart ? bytes_of(&apart, sizeof(apart)) : e->value;
 	size_t ttl = e->ttl_ms ? sizeof(e->ttl_ms) : 0;
 	struct memcell *c;
 	uint8_t *at;
 
+	if (is_apart && arena_hold(a, piece, e->value.len) < 0)
+		return NULL;
 	c = arena_alloc(a,
 			offsetof(struct memcell, data) + e->qualifier.len +
-				e->value.len + ttl,
+				value.len + ttl,
 			8);
 	if (!c)
 		return NULL;
@@ -166,14 +173,15 @@ struct memcell *memcell_new(struct arena *a, const struct entry *e)
 	c->seq = e->seq;
 	c->value_len = (uint32_t)e->value.len;
 	c->qualifier_len = (uint16_t)e->qualifier.len;
-	c->kind = e->kind & 127;
+	c->kind = e->kind & 63;
+	c->is_apart = is_apart;
 	c->has_ttl = ttl != 0;
 	at = c->data;
 	bytes_copy(at, e->qualifier.data, e->qualifier.len);
 	at += e->qualifier.len;
-	bytes_copy(at, e->value.data, e->value.len);
+	bytes_copy(at, value.data, value.len);
 	if (ttl)
-		memcpy(at + e->value.len, &e->ttl_ms, ttl);
+		memcpy(at + value.len, &e->ttl_ms, ttl);
 	return c;
 }
 

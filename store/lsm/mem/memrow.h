@@ -24,8 +24,15 @@ struct memcell {
 	uint64_t seq;
 	uint32_t value_len;
 	uint16_t qualifier_len;
-	uint8_t kind : 7, has_ttl : 1;
-	uint8_t data[]; /* qualifier, value, ttl_ms where has_ttl */
+	uint8_t kind : 6, is_apart : 1, has_ttl : 1;
+	/* qualifier, value or where it is, ttl_ms where has_ttl */
+	uint8_t data[];
+};
+
+/* Where a long value is that is not in the cell: the arena holds the piece. */
+struct memcell_apart {
+	const uint8_t *data;
+	struct piece *piece;
 };
 
 /* What only a row with many cells has. */
@@ -70,14 +77,30 @@ static inline struct bytes memcell_qualifier(const struct memcell *c)
 	return bytes_of(c->data, c->qualifier_len);
 }
 
+static inline struct memcell_apart memcell_apart(const struct memcell *c)
+{
+	struct memcell_apart apart;
+
+	memcpy(&apart, c->data + c->qualifier_len, sizeof(apart));
+	return apart;
+}
+
 static inline uint64_t memcell_ttl(const struct memcell *c)
 {
+	size_t len = c->is_apart ? sizeof(struct memcell_apart) : c->value_len;
 	uint64_t ttl_ms = 0;
 
 	if (c->has_ttl)
-		memcpy(&ttl_ms, c->data + c->qualifier_len + c->value_len,
+		memcpy(&ttl_ms, c->data + c->qualifier_len + len,
 		       sizeof(ttl_ms));
 	return ttl_ms;
+}
+
+static inline struct bytes memcell_value(const struct memcell *c)
+{
+	if (c->is_apart)
+		return bytes_of(memcell_apart(c).data, c->value_len);
+	return bytes_of(c->data + c->qualifier_len, c->value_len);
 }
 
 static inline struct entry memcell_entry(const struct memcell *c)
@@ -87,15 +110,19 @@ static inline struct entry memcell_entry(const struct memcell *c)
 		.ts = c->ts,
 		.seq = c->seq,
 		.ttl_ms = memcell_ttl(c),
-		.value = bytes_of(c->data + c->qualifier_len, c->value_len),
+		.value = memcell_value(c),
 		.kind = c->kind,
 	};
 }
 
 /* Allocates a row without cells, not yet visible; NULL without memory. */
 struct memrow *memrow_new(struct arena *a, uint32_t tree, struct bytes key);
-/* Allocates a cell that is in no row yet; NULL without memory. */
-struct memcell *memcell_new(struct arena *a, const struct entry *e);
+/*
+ * Allocates a cell that is in no row yet; NULL without memory. The value is copied,
+ * or stays where it is if it is long and @piece not NULL, which it lies in.
+ */
+struct memcell *memcell_new(struct arena *a, const struct entry *e,
+			    struct piece *piece);
 /*
  * Links @c into the row. @hint is NULL or a cell of the row that may precede
  * it. False: the row has an equal cell, and @c was not linked.

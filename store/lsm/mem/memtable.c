@@ -160,7 +160,7 @@ bool memtable_at(const struct memtable *mt, uint32_t tree, struct bytes row)
 
 /* Allocates copies of @entries, in no row yet, as a list. */
 static int copy_entries(struct arena *a, const struct entry *entries, size_t n,
-			struct memcell **out)
+			struct piece *piece, struct memcell **out)
 {
 	struct memcell *head = NULL, *c;
 
@@ -169,7 +169,7 @@ static int copy_entries(struct arena *a, const struct entry *entries, size_t n,
 
 		if (e->qualifier.len > UINT16_MAX || e->value.len > UINT32_MAX)
 			return -E2BIG;
-		c = memcell_new(a, e);
+		c = memcell_new(a, e, piece);
 		if (!c)
 			return -ENOMEM;
 		atomic_store_explicit(&c->next, head, memory_order_relaxed);
@@ -228,7 +228,8 @@ static uint64_t link_cells(struct arena *a, struct memrow *r,
 
 /* Inserts a row that is new, in a tree that may be new as well. */
 static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
-		      uint64_t hash, const struct entry *entries, size_t n)
+		      uint64_t hash, const struct entry *entries, size_t n,
+		      struct piece *piece)
 {
 	struct arena *a = &mt->arena;
 	struct memtree *t = mt->last && mt->last->id == tree
@@ -247,7 +248,7 @@ static int insert_row(struct memtable *mt, uint32_t tree, struct bytes row,
 	r = memrow_new(a, tree, row);
 	if (!t || !r)
 		return -ENOMEM;
-	e = copy_entries(a, entries, n, &list);
+	e = copy_entries(a, entries, n, piece, &list);
 	if (e < 0)
 		return e;
 	n = link_cells(a, r, list);
@@ -276,11 +277,12 @@ int memtable_insert(struct memtable *mt, uint32_t tree, struct bytes row,
 {
 	uint64_t hash = memtable_at(mt, tree, row) ? 0 : rowmap_hash(tree, row);
 
-	return memtable_insert_near(mt, tree, row, hash, entries, n);
+	return memtable_insert_near(mt, tree, row, hash, entries, n, NULL);
 }
 
 int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
-			 uint64_t hash, const struct entry *entries, size_t n)
+			 uint64_t hash, const struct entry *entries, size_t n,
+			 struct piece *piece)
 {
 	struct memcell *list;
 	struct memtree *t;
@@ -296,8 +298,8 @@ int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
 	else
 		r = rowmap_find(&mt->map, tree, row, hash);
 	if (!r)
-		return insert_row(mt, tree, row, hash, entries, n);
-	e = copy_entries(&mt->arena, entries, n, &list);
+		return insert_row(mt, tree, row, hash, entries, n, piece);
+	e = copy_entries(&mt->arena, entries, n, piece, &list);
 	if (e < 0)
 		return e;
 	t = mt->last && mt->last->id == tree ? mt->last

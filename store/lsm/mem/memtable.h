@@ -48,10 +48,12 @@ void memtable_ahead_row(const struct memtable *mt, uint64_t token);
 void memtable_ahead_cells(const struct memtable *mt, uint64_t token);
 /*
  * As memtable_insert(), with the token of that tree and row. The token is not
- * used if memtable_at() is true.
+ * used if memtable_at() is true. A @piece that is not NULL is what the value lies
+ * in of all entries: it may be held, in place of a copy of what is long.
  */
 int memtable_insert_near(struct memtable *mt, uint32_t tree, struct bytes row,
-			 uint64_t token, const struct entry *entries, size_t n);
+			 uint64_t token, const struct entry *entries, size_t n,
+			 struct piece *piece);
 
 /* Bytes of memory in use. */
 size_t memtable_bytes(const struct memtable *mt);

@@ -26,6 +26,7 @@ struct pending {
 	uint32_t tree;
 	size_t mutation; /* its index in the writer's batch */
 	struct entry entry;
+	struct piece *piece; /* which the value lies in, or NULL */
 };
 
 enum note_what {

@@ -40,7 +40,7 @@ static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
 	/* The usual mutation: no sorting and no copies. */
 	if (n == 1)
 		return memtable_insert_near(db->active, p->tree, row, token,
-					    &p->entry, 1);
+					    &p->entry, 1, p->piece);
 	while (n) {
 		uint32_t tree = p[0].tree;
 		size_t k = 0, rest = 0;
@@ -55,7 +55,7 @@ static int insert_row(struct lsm *db, struct bytes row, struct pending *p,
 		assert(k > 0 && k + rest == n);
 		if (first)
 			r = memtable_insert_near(db->active, tree, row, token,
-						 db->entries, k);
+						 db->entries, k, NULL);
 		else
 			r = memtable_insert(db->active, tree, row, db->entries,
 					    k);

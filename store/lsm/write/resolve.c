@@ -251,6 +251,7 @@ static int add_pending(struct commit *c, struct tree *tree,
 		return -ENOMEM;
 	p->tree = tree->id;
 	p->mutation = 0;
+	p->piece = ch->op == CHANGE_PUT ? ch->piece : NULL;
 	p->entry = (struct entry){
 		.qualifier = ch->qualifier,
 		.ts = ch->ts_given,
