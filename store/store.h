@@ -374,8 +374,8 @@ void scan_close(struct scan *sc); /* @sc may be NULL */
  * The newest visible version of a column with ts <= @ts_max (TS_MAX = newest
  * of all). 1 and *cell whose value lies in @hold and whose names are the
  * arguments, or 0. @hold may be NULL: then cell->value.data is NULL and its len
- * exact. If it is open (buf_share()), a long value may stay in memory of the store's, which is
- * then there as long as anybody holds it, whatever becomes of the store.
+ * exact. If it is open (buf_share()), a long value may stay in memory of the store's,
+ * which is then there as long as anybody holds it, whatever becomes of the store.
  */
 int table_get(struct table *t, struct bytes row, struct bytes family,
 	      struct bytes qualifier, int64_t ts_max,

@@ -32,10 +32,10 @@ enum {
 };
 
 /*
- * Puts @value, which lies in @piece if that is not NULL: at @ts when that is not negative, else at a version's own
- * timestamp or one that the store picks. It picks one also when @ts is of a
- * version of F:Q or latest that has expired since, or was pushed out or deleted:
- * what is put there would not be seen. 0 and *ts_given.
+ * Puts @value, which lies in @piece if that is not NULL: at @ts when that is not
+ * negative, else at a version's own timestamp or one that the store picks. It picks
+ * one also when @ts is of a version of F:Q or latest that has expired since, or was
+ * pushed out or deleted: what is put there would not be seen. 0 and *ts_given.
  */
 int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 		 struct piece *piece, int64_t ts, unsigned flags,

@@ -2,8 +2,9 @@
  * Byte strings: what keys, qualifiers and values are made of.
  *
  * A struct bytes borrows memory that somebody else owns; a struct buf owns
- * what it holds. A long value may lie in a piece of memory that several hold. Keys are any bytes, NUL included, and compare as unsigned
- * bytes with a proper prefix first, which is the order of every listing.
+ * what it holds. A long value may lie in a piece of memory that several hold.
+ * Keys are any bytes, NUL included, and compare as unsigned bytes with a proper
+ * prefix first, which is the order of every listing.
  */
 #ifndef CELLFS_STORE_VALUE_BYTES_H
 #define CELLFS_STORE_VALUE_BYTES_H

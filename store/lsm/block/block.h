@@ -281,10 +281,11 @@ static inline void block_entry_key(const struct block *b, uint32_t cell,
 	e->kind = (uint8_t)block_number(b, BLOCK_KIND, cell);
 }
 
-/* The block, which is whole, if the value is long and most of it; else NULL. */
+/* The block, if it is whole and the value is long and most of it; else NULL. */
 static inline struct piece *block_piece(struct block *b, size_t value_len)
 {
-	return value_len >= CURSOR_PIECE_MIN && value_len >= b->memory / 2
+	return value_len >= CURSOR_PIECE_MIN && value_len >= b->memory / 2 &&
+			       !b->sums
 		       ? (struct piece *)(b + 1)
 		       : NULL;
 }
