@@ -21,4 +21,5 @@ jq -r '.[] | .file | select(test("^(../|/.*/)?(store|fs|tools)/.*[.]c$")) |
 cd "$build" && xargs -P "$(nproc)" -n 4 clang-tidy-14 -p . --quiet \
 	--extra-arg=-Wno-unknown-warning-option \
 	--extra-arg=-Wno-missing-field-initializers \
+	--extra-arg=-Wno-unused-command-line-argument \
 	${2:+"--checks=$2"} <"$log" 2>/dev/null
