@@ -292,7 +292,7 @@ int args_schema(const struct schema *s)
 
 		if (!memchr(f->name, '\0', sizeof(f->name)))
 			return why(-EINVAL, "a family name does not end");
-		r = args_family(bytes_str(f->name));
+		r = family_name_check(bytes_str(f->name));
 		if (r == 0)
 			r = family_attrs_check(&f->attrs);
 		if (r < 0)

@@ -60,13 +60,41 @@ static int create(struct store *s, struct bytes name,
 	return r;
 }
 
+static bool has_family(struct table *t, struct bytes name)
+{
+	struct schema now = {0};
+	bool has = t->store->ops->table_schema(t, &now) == 0 &&
+		   schema_find(&now, name) >= 0;
+
+	schema_free(&now);
+	return has;
+}
+
+/*
+ * Checks the schema that @t (NULL: a new table) is to have: a family that is there
+ * already may have a name that none is given.
+ */
+static int check_schema(struct table *t, const struct schema *to)
+{
+	int r = args_schema(to);
+
+	for (uint32_t i = 0; r == 0 && i < to->nfamilies; i++) {
+		struct bytes name = bytes_str(to->families[i].name);
+
+		r = args_family(name);
+		if (r < 0 && t && has_family(t, name))
+			r = 0;
+	}
+	return r;
+}
+
 int store_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema)
 {
 	int r = front_begin_write(s);
 
 	if (r == 0 && schema)
-		r = args_schema(schema);
+		r = check_schema(NULL, schema);
 	if (r == 0 && schema && schema->quota)
 		r = front_can(s, CAN_QUOTA);
 	if (r == 0) {
@@ -159,7 +187,7 @@ int table_change(struct table *t, const struct alter *a)
 	int r = front_begin_write(s);
 
 	if (r == 0)
-		r = args_schema(&a->to);
+		r = check_schema(t, &a->to);
 	if (r == 0)
 		r = args_schema(&a->drop);
 	if (r == 0 && a->to.quota)
