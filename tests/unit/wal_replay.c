@@ -376,11 +376,11 @@ static bool opening_fails_at(struct world *w, int err, uint64_t nth)
 
 static void an_opening_that_fails_loses_nothing(void **state)
 {
-	static const int errs[] = {0, EIO};
+	static const int errs[] = {0, EIO, EUCLEAN};
 	uint64_t n;
 
 	make_unsynced(*state);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(errs) / sizeof(*errs); i++) {
 		for (n = 1; opening_fails_at(*state, errs[i], n); n++)
 			;
 		assert_true(n > 5);

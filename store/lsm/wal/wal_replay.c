@@ -441,17 +441,10 @@ static int read_ring(struct os_dir *dir, struct wal_found *f)
 {
 	int rc = os_read_file(dir, WAL_RING_NAME, RING_MAX, &f->ring);
 
-	if (rc == -ENOENT)
-		return no_ring(dir);
 	/* A ring of another size was not finished. */
-	if (rc == -EUCLEAN) {
-		why_clear();
-		rc = 0;
-		f->ring.len = 0;
-	}
 	if (f->ring.len % WAL_BLOCK_BYTES)
 		f->ring.len = 0;
-	return rc;
+	return rc == -ENOENT ? no_ring(dir) : rc;
 }
 
 /* 1 and *rec, with its payload in @hold; 0 if there is none at @pos. */
