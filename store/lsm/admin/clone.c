@@ -18,7 +18,6 @@
  * The snapshot is pinned, so that compactions keep the entries that are read;
  * no lock is held meanwhile.
  */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -123,8 +122,10 @@ static int check_named(const struct clone *k)
 	pthread_mutex_lock(&k->db->catalog);
 	c = manifest_catalog(k->db->manifest);
 	for (size_t i = 0; i < c->nsnapshots; i++)
-		named = named || (c->snapshots[i].seq == k->snap->seq &&
-				  c->snapshots[i].table == k->snap->base.table);
+		named = named ||
+			(c->snapshots[i].seq == k->snap->seq &&
+			 c->snapshots[i].taken_ms == k->snap->base.taken_ms &&
+			 c->snapshots[i].table == k->snap->base.table);
 	pthread_mutex_unlock(&k->db->catalog);
 	return named ? 0 : why(-ENOENT, "the snapshot has been dropped");
 }
@@ -142,8 +143,10 @@ static int copy_all(struct clone *k)
 		const struct family_schema *f = &k->schema->families[i];
 		int at = schema_find(&view->st->schema, bytes_str(f->name));
 
-		assert(at >= 0);
-		r = copy_tree(k, view, (uint32_t)at, &f->attrs, &k->files[i]);
+		/* Only if one that was taken at the same time has its place. */
+		r = at < 0 ? why(-ENOENT, "family %s has been dropped", f->name)
+			   : copy_tree(k, view, (uint32_t)at, &f->attrs,
+				       &k->files[i]);
 	}
 	superversion_give(k->db, reader_slot(k->db), view);
 	if (r < 0)
