@@ -169,9 +169,9 @@ int lsm_writable(struct lsm *db);
  */
 void lsm_tell_work(struct lsm *db, int r, bool *told, const char *work);
 /*
- * manifest_commit() with the counters as they are, under catalog. If it failed and wrote nothing, the store
- * goes on. After any other failure the store takes no more writes, and files
- * that the edit adds must be kept: the next open may find the edit.
+ * manifest_commit() with the counters as they are, under catalog. If it failed and
+ * wrote nothing, the store goes on. After any other failure the store takes no more
+ * writes, and files that the edit adds must be kept: the next open may find the edit.
  */
 int lsm_commit_edit(struct lsm *db, struct edit *e);
 /*
