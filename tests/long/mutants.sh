@@ -202,7 +202,7 @@ mutant "who had a file open puts it back onto what was moved there" fs/ops/ops_r
 mutant "a scratch file is written while it is put" fs/ops/ops_rename.c \
 	's/\tscratch_freeze\(scratch, mv->from\.node, true\);\n//' \
 	meson build-asan ops_rename
-mutant "a filtered scan names the family it moved last" store/lsm/read/scan_pick.c \
+mutant "a filtered scan names the family it moved last" store/lsm/read/scan.c \
 	's/\t\tsc->at = f->at;\n//' \
 	meson build-asan damage
 mutant "a sector that cannot be read fails the mount" store/lsm/table/sstable.c \
