@@ -4,8 +4,11 @@
 
 #include "store/value/why.h"
 
-/* Below this a copy costs less than what the kernel does for new memory. */
-#define OFFER_MIN ((size_t)256 << 10)
+/*
+ * Up to this a copy costs less than what the kernel does for new memory, and the
+ * buffer is of the heap, which keeps the holes that a memtable's end leaves.
+ */
+#define OFFER_NOT ((size_t)256 << 10)
 
 void draft_init(struct draft *d, struct budget *budget, size_t len_max)
 {
@@ -56,7 +59,7 @@ static int own(struct draft *d)
 
 struct piece *draft_offer(struct draft *d)
 {
-	if (d->content.len < OFFER_MIN || shared_offer(&d->shared) < 0)
+	if (d->content.len <= OFFER_NOT || shared_offer(&d->shared) < 0)
 		return NULL;
 	return d->shared.piece;
 }

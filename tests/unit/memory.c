@@ -619,6 +619,9 @@ static void what_is_offered_of_a_draft_stays(void **state)
 		piece_drop(p);
 	}
 	draft_clear(&d);
+	assert_int_equal(draft_set(&d, bytes_of(text, 256 << 10)), 0);
+	assert_null(draft_offer(&d));
+	draft_clear(&d);
 	assert_int_equal(budget.held, 0);
 }
 
