@@ -117,17 +117,24 @@ listed() {
 }
 
 @test "attr_timeout is how long names and attributes are believed" {
-	R=$M/$N/r/f/q/5
+	local size version
+
 	other create "$N" f
-	other put "$N" r f q one 5
-	[ "$(stat -c %s "$R")" = 3 ]
-	other put "$N" r f q longer 5
-	[ "$(stat -c %s "$R")" = 3 ]
+	# Who drops the caches of the machine meanwhile has the kernel ask again.
+	for version in 5 6 7 8 9; do
+		R=$M/$N/r/f/q/$version
+		other put "$N" r f q one "$version"
+		[ "$(stat -c %s "$R")" = 3 ]
+		other put "$N" r f q longer "$version"
+		size=$(stat -c %s "$R")
+		[ "$size" = 6 ] || break
+	done
+	[ "$size" = 3 ]
 	has "$R" longer
 	[ "$(stat -c %s "$R")" = 6 ]
 	remount_store -o attr_timeout=0
 	[ "$(stat -c %s "$R")" = 6 ]
-	other put "$N" r f q long 5
+	other put "$N" r f q long "$version"
 	[ "$(stat -c %s "$R")" = 4 ]
 	other delete "$N" r
 	run ! stat "$R"
