@@ -170,7 +170,7 @@ static int add(const struct changer *w, struct bytes row,
 	struct chain chain;
 	int r = chain_of(w, row, c, !all || !is_backup(c->qualifier), last,
 			 &chain);
-	/* Who makes a directory makes all, or nothing. */
+	/* A directory is made with all that are missing above it, or not at all. */
 	bool stop = r == -ESTALE || (last && r < 0);
 
 	/* What is beneath one that is not added has no path to be settled by. */

@@ -218,7 +218,7 @@ static void any_write(fuse_req_t req, fuse_ino_t ino, const char *data,
 		timed_write(req, ino, data, size, off, fi);
 }
 
-/* Of attributes of files there are none: libfuse says so once, and is asked no more. */
+/* Extended attributes are left out: libfuse answers ENOSYS, and the kernel asks once. */
 static const struct fuse_lowlevel_ops ops = {
 	.init = op_init,
 	.lookup = timed_lookup,

@@ -114,7 +114,7 @@ bool name_is_cut(struct bytes key, size_t pos)
 	return at == pos;
 }
 
-/* Of a name's escape, which has capitals only, since a key has one name. */
+/* The digit of an escape. Only capitals are digits there, so that a key has one name. */
 static int capital_digit(uint8_t c)
 {
 	return c >= 'a' ? -1 : hex_digit(c);

@@ -264,7 +264,7 @@ static int take_args(struct parser *p, struct filter *f, const char *letters)
 	bool *flag = f->flags;
 	int r = 0;
 
-	/* Where it is not said rows without the column pass, and the newest counts. */
+	/* By default rows without the column pass, and the newest version is compared. */
 	f->flags[1] = f->kind == FILTER_SINGLE_VALUE ||
 		      f->kind == FILTER_SINGLE_VALUE_EXCLUDE;
 	for (size_t i = 0; r == 0 && i < p->nargs; i++) {

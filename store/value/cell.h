@@ -109,7 +109,7 @@ struct cell {
 	struct bytes value;
 };
 
-/* The column of a cell, copied: what lasts longer than the cell. Zeroed, none. */
+/* A copy of the row and column of a cell, which may be gone. Zeroed: of no cell. */
 struct cell_name {
 	struct bytes row, family, qualifier;
 	struct buf memory; /* of these */

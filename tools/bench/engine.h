@@ -52,7 +52,7 @@ struct engine {
 	int (*erase)(void *session, const struct item *it, size_t n);
 	/* The version with the item's timestamp. */
 	int (*get)(void *session, const struct item *it, struct tally *t);
-	/* The newest version, its timestamp unknown. NULL: that a scan begins with. */
+	/* Reads the newest version. NULL: a scan of one cell does it. */
 	int (*newest)(void *session, const struct item *it, struct tally *t);
 	int (*scan)(void *session, const struct span *s, struct tally *t);
 	/* Counts the distinct rows from the first on, up to @max; 0 = all. */

@@ -40,7 +40,7 @@ struct failure failure_of_class(struct bytes class);
 struct failure failure_of_words(struct bytes class, struct bytes words,
 				const char **advice);
 
-/* Does it say that asking again, or another server, would end the same? */
+/* Is it an answer that another try, or another server, would give again? */
 bool is_refusal(int r);
 
 /* How often and how long something is tried. */

@@ -47,7 +47,7 @@ int filter_put_ts(struct buf *out, const int64_t *ts, size_t n);
 int filter_put_first(struct buf *out);
 /* All of some filters must pass, or any of them: those put by filter_put_item(). */
 int filter_put_list(struct buf *out, bool any, const struct buf *items);
-/* Appends what was put into @one by the result @r, which is its own else, and frees it. */
+/* If @r is 0 appends the filter in @one to @items; frees @one. Returns @r, or -ENOMEM. */
 int filter_put_item(struct buf *items, int r, struct buf *one);
 
 struct filter_list {
@@ -57,7 +57,7 @@ struct filter_list {
 	int err; /* 0 or -ENOMEM, of all calls */
 };
 
-/* One that was put by the result @r, which it frees. */
+/* Adds the filter in @one, or notes that making it failed with @r; frees @one. */
 void filter_add(struct filter_list *l, int r, struct buf *one);
 /* Cells without their values, which are replaced by their lengths if asked. */
 void filter_add_keys(struct filter_list *l, bool lengths);

@@ -73,7 +73,7 @@ static int compare_of(const struct comparator *c, struct filter_compare *out)
  */
 static int put_part(struct buf *out, const struct filter *f, bool *exact);
 
-/* What is compared; of what HBase may judge otherwise nothing is put. */
+/* Puts the comparison, unless HBase may judge it otherwise than cellfs does. */
 static int put_compare(struct buf *out, enum filter_subject subject,
 		       const struct filter *f, bool *exact)
 {

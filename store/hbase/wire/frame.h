@@ -76,7 +76,7 @@ struct frame_answer {
  * is not exactly an answer. What *out points to lies in @frame.
  */
 int frame_take(struct bytes frame, struct frame_answer *out);
-/* So much of what a server says about a failure is told: of its first line. */
+/* What users are told of a server's words about a failure: the first line, cut off. */
 struct bytes frame_words(struct bytes text);
 
 #endif

@@ -111,8 +111,8 @@ static int copy_tree(struct clone *k, const struct superversion *view,
 }
 
 /*
- * As long as it has a name nothing that it shows goes: so where it has one now, all
- * of that is in what was taken before. 0 or -ENOENT.
+ * Is the snapshot still in the catalog? While it is, no cell that it shows is dropped,
+ * so the files and memtables that were referenced before have all of them. 0 or -ENOENT.
  */
 static int check_named(const struct clone *k)
 {
@@ -143,7 +143,7 @@ static int copy_all(struct clone *k)
 		const struct family_schema *f = &k->schema->families[i];
 		int at = schema_find(&view->st->schema, bytes_str(f->name));
 
-		/* Only if one that was taken at the same time has its place. */
+		/* That is so only if another snapshot of the same moment has taken its place. */
 		r = at < 0 ? why(-ENOENT, "family %s has been dropped", f->name)
 			   : copy_tree(k, view, (uint32_t)at, &f->attrs,
 				       &k->files[i]);

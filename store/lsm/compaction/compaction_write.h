@@ -36,8 +36,8 @@ int compaction_write(struct compaction_writer *w, struct bytes row,
 /* To be called between rows: ends a file that is large enough. */
 int compaction_write_row_end(struct compaction_writer *w);
 /*
- * The same: ends the file that has been begun, if any. Behind the last row the
- * tables are then complete, and may be taken.
+ * Ends the file that has been begun, if any: 0 or a negative errno. Behind the last
+ * row the tables are then complete, and may be taken.
  */
 int compaction_write_cut(struct compaction_writer *w);
 /* Bytes that were written so far. */

@@ -172,7 +172,7 @@ static inline struct bytes scan_key(const struct lsm_scan *sc)
 int scan_next_row(struct lsm_scan *sc);
 /* Does the family stand on the present row? */
 bool scan_on_row(const struct lsm_scan *sc, const struct family_scan *f);
-/* The first that does from sc->current on, which it becomes; NULL: none. */
+/* Moves sc->current to the next family that stands on the row: it, or NULL. */
 struct family_scan *scan_current(struct lsm_scan *sc);
 /* The entry that the family's reader stands on. */
 void scan_fill(const struct lsm_scan *sc, const struct family_scan *f,

@@ -181,7 +181,7 @@ struct wal_listing {
 	int (*each)(void *arg, const struct wal_file *f);
 	void *arg;
 };
-/* Tells of file @name, all of which counts; returns what @each does. */
+/* Hands the whole of file @name to the listing, and returns what its function does. */
 int wal_tell_whole(const struct wal_listing *l, const char *name);
 /*
  * Keeps a segment that is released; false if it is not to be kept, or cannot.
