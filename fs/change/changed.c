@@ -3,6 +3,7 @@
 #include "fs/change/cellfile.h"
 #include "fs/change/directories.h"
 #include "fs/change/moved.h"
+#include "fs/kernel/file_locks.h"
 #include "fs/memory/write_state.h"
 
 /* How long a change waits for the kernel to hear of it. */
@@ -237,7 +238,7 @@ static bool knows_of_own(const struct changer *w, uint64_t column, int64_t ts)
 {
 	struct nodes *nodes = w->fs->nodes;
 
-	return !nodes_listed(nodes, column) &&
+	return !nodes_cached(nodes, column) &&
 	       (!nodes_believed(nodes, column) ||
 		nodes_shows(nodes, column, ts));
 }
@@ -249,19 +250,23 @@ static void tell_version(const struct changer *w, uint64_t column,
 	char text[NAME_TS_LEN_MAX + 1];
 	struct bytes name;
 	uint64_t node;
-	bool known;
+	bool known, renewed;
 
 	if (ts < 0 || ts > TS_MAX || is_own(w, c, ts))
 		return;
 	name = bytes_of(text, name_format_ts(ts, text));
 	known = nodes_find(w->fs->nodes, column, name, &node);
+	renewed = known && file_locks_let_renew(w->fs->nodes, node) &&
+		  nodes_renew(w->fs->nodes, node);
 	/* The notice may take a while: who uses the version until then asks for it. */
-	if (known)
+	if (renewed)
+		invalidate_all_names(w->fs->invalidator);
+	else if (known)
 		invalidate_now(w->fs->invalidator, node);
-	if (known && !gone)
+	if (known && !gone && !renewed)
 		invalidate_inode(w->fs->invalidator, node, true);
 	/* Nobody has looked for a timestamp that the store has just picked. */
-	else if (gone || c->ts == c->ts_given)
+	else if (gone || renewed || c->ts == c->ts_given)
 		invalidate_entry(w->fs->invalidator, column, name);
 }
 
@@ -273,7 +278,7 @@ static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 
 	if (!go(w, &s, c->family, false) || !go(w, &s, c->qualifier, false)) {
 		/* The name may be a new one there. */
-		if (nodes_listed(w->fs->nodes, s.dir))
+		if (nodes_cached(w->fs->nodes, s.dir))
 			invalidate_inode(w->fs->invalidator, s.dir, true);
 		return;
 	}
@@ -717,7 +722,7 @@ void changed_directory(struct fs *fs, const struct place *dir)
 static bool has_pages(struct fs *fs, const struct place *file)
 {
 	return file->kind == NODE_SCHEMA ||
-	       (!place_is_dir(file) && nodes_listed(fs->nodes, file->node));
+	       (!place_is_dir(file) && nodes_cached(fs->nodes, file->node));
 }
 
 void changed_name(struct fs *fs, const struct place *from,

@@ -1,11 +1,14 @@
 #include "fs/files/reader.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
+
+#include <xxhash.h>
 
 #include "fs/control/control.h"
 #include "fs/files/writer.h"
+#include "fs/kernel/file_locks.h"
+#include "store/os/clock.h"
 #include "fs/memory/values.h"
 #include "fs/tree/info.h"
 #include "fs/tree/view.h"
@@ -13,14 +16,14 @@
 struct reader {
 	struct open_file file; /* first: the one is cast to the other */
 	struct place place;
-	pthread_mutex_t lock; /* guards all below until it is settled */
-	bool settled;	      /* the value stays what it is */
-	bool alias;	      /* counted in fs->aliases_read */
-	_Atomic uint64_t seq; /* of the version that was opened */
+	/* Nothing below changes once the file is open. */
+	bool alias;	   /* counted in fs->aliases_read */
+	bool cached;	   /* counted by nodes_cache() */
+	_Atomic bool used; /* the kernel has read by it */
+	uint64_t seq;	   /* of the version that was opened; 0 = merged */
 	struct stat st;
 	struct value *shared; /* a long one; NULL = it is in own */
 	struct buf own;
-	uint64_t held;	  /* of the file's share, for own */
 	uint64_t changed; /* the row, before the value was fetched */
 	struct fs *fs;
 };
@@ -105,32 +108,17 @@ static int load_shared(struct fs *fs, struct reader *rd, struct fetch *f)
 	buf_free(&key);
 	if (r <= 0)
 		return r;
-	values_close(&fs->values, rd->shared);
 	rd->shared = shared;
 	return 1;
 }
 
-/* What the reader has stays when the value has gone meanwhile. */
 static int load_own(struct fs *fs, struct reader *rd, struct fetch *f)
 {
-	struct buf own = {0};
-	int r = fetch(f, &own);
+	int r = fetch(f, &rd->own);
 
-	if (r <= 0) {
-		buf_free(&own);
-		return r;
-	}
-	buf_free(&rd->own);
-	rd->own = own;
-	values_close(&fs->values, rd->shared);
-	rd->shared = NULL;
-	/* Of the rest of the share the handle is not opened yet, or has it. */
-	r = budget_hold(&rd->file.share,
-			rd->file.share.held - rd->held + rd->own.cap);
-	if (r < 0)
+	if (r > 0 && budget_hold(&rd->file.share, rd->own.cap) < 0)
 		return budget_say(&fs->budget, -ENFILE);
-	rd->held = rd->own.cap;
-	return 1;
+	return r;
 }
 
 static int load_cell(struct fs *fs, struct reader *rd)
@@ -138,10 +126,7 @@ static int load_cell(struct fs *fs, struct reader *rd)
 	const struct place *p = &rd->place;
 	struct fetch f = {.place = p};
 	bool ask = fs->value_len_max >= SHARED_MIN;
-	int r;
-
-	rd->changed = changes_last(&fs->changes, p->row);
-	r = ask ? place_get(p, &f.cell, NULL) : 1;
+	int r = ask ? place_get(p, &f.cell, NULL) : 1;
 
 	if (r > 0)
 		r = ask && f.cell.value.len >= SHARED_MIN
@@ -159,6 +144,7 @@ static int load(struct fs *fs, struct reader *rd)
 	const struct place *p = &rd->place;
 	int r;
 
+	rd->changed = changes_last(&fs->changes, p->row);
 	switch (p->kind) {
 	case NODE_CONTROL:
 		r = control_text(fs, p->control->id, &rd->own);
@@ -174,111 +160,52 @@ static int load(struct fs *fs, struct reader *rd)
 }
 
 /*
- * At the first read: if the version was written anew since the open, the new
- * value is fetched, as the kernel would keep the old one in pages that others
- * share. A version that is gone is read as it was: nobody else finds its pages.
+ * What tells its content from others that the file has had, for nodes_cache(). Of a
+ * row that changes behind the mount only the content itself does.
  */
-static int settle(struct fs *fs, struct reader *rd)
+static uint32_t state_of(const struct fs *fs, const struct reader *rd)
 {
-	const struct place *p = &rd->place;
-	struct cell cell;
-	bool changed = changes_last(&fs->changes, p->row) != rd->changed;
-	int r = place_get(p, &cell, NULL);
+	struct bytes all = content(rd);
+	uint64_t mark;
 
-	/* A merge takes sequences away; who else changes the row tells none. */
-	if (r > 0 && (changed || cell.seq != rd->seq))
-		r = load(fs, rd);
-	/* The table may have gone as well. */
-	if (r < 0 && r != -ENOENT)
-		return r;
-	rd->settled = true;
-	return 0;
-}
-
-/* Settles the value at the first of several reads. */
-static int ensure(struct fs *fs, struct reader *rd)
-{
-	int r = 0;
-
-	pthread_mutex_lock(&rd->lock);
-	if (!rd->settled)
-		r = settle(fs, rd);
-	pthread_mutex_unlock(&rd->lock);
-	return r;
+	if (rd->place.kind == NODE_SCHEMA || store_is_shared(fs->store))
+		mark = XXH3_64bits(all.data, all.len);
+	else if (rd->seq)
+		mark = rd->seq << 1;
+	else /* a merge has taken the sequence away */
+		mark = rd->changed << 1 | 1;
+	return (uint32_t)(mark % UINT32_MAX) + 1;
 }
 
 /*
- * What tells the value from others that its version has had. Of a cluster,
- * which has no sequence to tell, what this mount has done to the row counts.
+ * The kernel caches a file for all who have it open, with one size. So long as they
+ * have one content this is right: what comes next is on another node
+ * (nodes_renew()). Who opens it beside a writer, or finds handles of an older content,
+ * since a change is about to be told, reads past the cache.
  */
-static uint64_t mark_of(const struct fs *fs, const struct reader *rd)
-{
-	if (store_can(fs->store, CAN_TELL_SEQUENCE))
-		return rd->seq;
-	return (rd->seq ^ rd->changed * 0x9e3779b97f4a7c15) | 1;
-}
-
-struct search {
-	const struct fs *fs;
-	uint64_t node;
-	uint64_t mark;	      /* not this one; 0 = any */
-	struct reader *found; /* with a reference */
-};
-
-static void search_step(void *arg, struct open_file *f)
-{
-	struct reader *rd = (struct reader *)f;
-	struct search *s = arg;
-
-	if (s->found || rd->place.node != s->node ||
-	    (s->mark && mark_of(s->fs, rd) == s->mark))
-		return;
-	open_file_hold(f);
-	s->found = rd;
-}
-
-/* Has somebody the version open with an older value? Looks at all handles. */
-static bool is_read_as_it_was(struct fs *fs, const struct reader *rd)
-{
-	struct search s = {
-		.fs = fs, .node = rd->place.node, .mark = mark_of(fs, rd)};
-
-	handles_each(fs->handles, &reader_ops, search_step, &s);
-	if (s.found)
-		open_file_drop(&s.found->file);
-	return s.found != NULL;
-}
-
-/*
- * A version's pages are kept in the kernel, and shared by all who have it open.
- * So a version that was put again is read past them as long as somebody reads
- * what it was, and when nobody does any more they are dropped by this open.
- * Beside a writer, whose size is the inode's too, they are not used either.
- */
-#define PAGES_MIXED UINT32_MAX
-
-static void share_pages(struct fs *fs, struct reader *rd,
+static bool share_cache(struct fs *fs, struct reader *rd,
 			struct fuse_file_info *fi)
 {
 	uint64_t node = rd->place.node;
-	uint32_t is = (uint32_t)(mark_of(fs, rd) % (PAGES_MIXED - 1)) + 1, was;
+	enum nodes_cache cache;
 
+	if (writer_is_open(fs, node) ||
+	    gone_is_renewed(&fs->gone, rd->place.ino, monotonic_ms()))
+		return false;
 	/* Others may have given it another size than the kernel believes. */
 	if (store_is_shared(fs->store))
 		invalidate_below(fs->invalidator, node);
-	if (writer_is_open(fs, node)) {
-		fi->direct_io = 1;
-		rd->settled = true;
-		return;
+	cache = nodes_cache(fs->nodes, node, state_of(fs, rd));
+	if (cache == CACHE_PASS)
+		return false;
+	/* From now on who changes it finds that it is cached. */
+	if (writer_is_open(fs, node) ||
+	    changes_last(&fs->changes, rd->place.row) != rd->changed) {
+		nodes_cache_end(fs->nodes, node, false);
+		return false;
 	}
-	was = nodes_pages(fs->nodes, node, is);
-	if (was == is) {
-		fi->keep_cache = 1;
-	} else if (was && is_read_as_it_was(fs, rd)) {
-		nodes_pages(fs->nodes, node, PAGES_MIXED);
-		fi->direct_io = 1;
-		rd->settled = true;
-	}
+	fi->keep_cache = cache == CACHE_KEEP;
+	return true;
 }
 
 int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
@@ -288,7 +215,6 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 
 	if (!rd)
 		return why(-ENOMEM, "out of memory for an open file");
-	pthread_mutex_init(&rd->lock, NULL);
 	rd->file.ops = p->kind == NODE_CONTROL ? &control_ops : &reader_ops;
 	rd->file.refs = 1;
 	rd->place = *p;
@@ -304,12 +230,10 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		r = -ESTALE;
 	if (r < 0)
 		goto fail;
-	if (p->kind == NODE_VERSION && !p->view && !p->put) {
-		share_pages(fs, rd, fi);
-	} else {
-		fi->direct_io = p->kind != NODE_SCHEMA;
-		rd->settled = true;
-	}
+	if (p->kind == NODE_SCHEMA ||
+	    (p->kind == NODE_VERSION && !p->view && !p->put))
+		rd->cached = share_cache(fs, rd, fi);
+	fi->direct_io = !rd->cached;
 	fi->noflush = 1;
 	r = handles_open(fs->handles, &rd->file, fi);
 	if (r < 0)
@@ -317,32 +241,67 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	place_disown(p);
 	return 0;
 fail:
-	rd->place = (struct place){0};
+	/* All else of the place stays the caller's. */
+	rd->place = (struct place){.node = p->node};
 	open_file_drop(&rd->file);
 	return r;
 }
 
 static int reader_stat(struct open_file *f, struct stat *st)
 {
-	struct reader *rd = (struct reader *)f;
+	*st = ((struct reader *)f)->st;
+	return 1;
+}
 
-	pthread_mutex_lock(&rd->lock);
-	*st = rd->st;
-	pthread_mutex_unlock(&rd->lock);
+struct search {
+	uint64_t node;
+	bool cached;	      /* only one by which the kernel caches it */
+	struct reader *found; /* with a reference */
+};
+
+static void search_step(void *arg, struct open_file *f)
+{
+	struct reader *rd = (struct reader *)f;
+	struct search *s = arg;
+
+	if (s->found || rd->place.node != s->node || (s->cached && !rd->cached))
+		return;
+	open_file_hold(f);
+	s->found = rd;
+}
+
+/* The attributes of a handle of the node: 1 or 0. Looks at all handles. */
+static int stat_handle(struct fs *fs, uint64_t node, bool cached,
+		       struct stat *st)
+{
+	struct search s = {.node = node, .cached = cached};
+
+	handles_each(fs->handles, &reader_ops, search_step, &s);
+	if (!s.found)
+		return 0;
+	*st = s.found->st;
+	open_file_drop(&s.found->file);
 	return 1;
 }
 
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
 {
-	struct search s = {.node = node};
-
-	handles_each(fs->handles, &reader_ops, search_step, &s);
-	if (!s.found)
+	/* What the kernel caches has the size that the kernel is told. */
+	if (!stat_handle(fs, node, true, st) &&
+	    !stat_handle(fs, node, false, st))
 		return 0;
-	(void)reader_stat(&s.found->file, st);
 	st->st_nlink = 0;
-	open_file_drop(&s.found->file);
 	return 1;
+}
+
+bool reader_stat_older(struct fs *fs, uint64_t node, const struct stat *st,
+		       struct stat *older)
+{
+	return nodes_caching(fs->nodes, node, NULL) &&
+	       stat_handle(fs, node, true, older) &&
+	       older->st_size != st->st_size &&
+	       file_locks_let_renew(fs->nodes, node) &&
+	       nodes_renew(fs->nodes, node);
 }
 
 static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,
@@ -365,11 +324,11 @@ static int reader_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 		       size_t size, off_t off)
 {
 	struct reader *rd = (struct reader *)f;
-	int r = ensure(fs, rd);
 
-	if (r == 0)
-		reply(fs, req, rd, size, off);
-	return r;
+	if (rd->cached && !rd->used)
+		rd->used = true;
+	reply(fs, req, rd, size, off);
+	return 0;
 }
 
 /* Writes to a control file that acts when it is written. */
@@ -387,12 +346,13 @@ static void reader_free(struct open_file *f)
 {
 	struct reader *rd = (struct reader *)f;
 
+	if (rd->cached)
+		nodes_cache_end(rd->fs->nodes, rd->place.node, rd->used);
 	if (rd->alias)
 		atomic_fetch_sub(fs_alias_readers(rd->fs, rd->place.node), 1);
 	place_release(&rd->place);
 	values_close(&rd->fs->values, rd->shared);
 	buf_free(&rd->own);
-	pthread_mutex_destroy(&rd->lock);
 	free(rd);
 }
 

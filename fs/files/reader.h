@@ -6,10 +6,9 @@
  * have a long one open share a copy of it (values.h).
  *
  * Two handles of an alias may have two values, so an alias is read past the
- * page cache, which they would share. The kernel may keep pages of a version.
- * The first read therefore asks whether the version was written anew, and takes
- * the new value. While two handles have different values of a version, or a
- * writer has it open, it is read past the page cache too.
+ * page cache, which they would share. The kernel may keep pages of a version:
+ * while two handles have different values of it, or a writer has it open, it is
+ * read past the page cache too.
  */
 #ifndef CELLFS_FS_FILES_READER_H
 #define CELLFS_FS_FILES_READER_H
@@ -24,5 +23,12 @@ int reader_open_place(struct fs *fs, struct place *p,
  * when there is none. Looks at all handles.
  */
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
+/*
+ * The file has the attributes @st now. Does the kernel cache it for readers with
+ * another size, since who has put it again is about to tell? Then *older is theirs,
+ * and so is the node from now on (nodes_renew()).
+ */
+bool reader_stat_older(struct fs *fs, uint64_t node, const struct stat *st,
+		       struct stat *older);
 
 #endif

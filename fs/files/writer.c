@@ -8,6 +8,7 @@
 #include "fs/change/cellfile.h"
 #include "fs/change/changed.h"
 #include "fs/files/schema_file.h"
+#include "fs/kernel/file_locks.h"
 #include "fs/memory/write_state.h"
 #include "fs/tree/fs.h"
 #include "store/os/clock.h"
@@ -100,21 +101,30 @@ fail:
  * name is nobody's or another file's, and the kernel is to walk the path again. When it
  * has, and that file is gone as well, it was opened before it went, as O_CREAT is to find
  * no name absent. 0 or -ESTALE. A scratch file goes by its node.
+ *
+ * So is it to do when the kernel caches the file for readers, who keep what it was and
+ * its size: the writer gets another node, on which no reader has it cached for a moment.
  */
 static int join(struct writer *w)
 {
 	const struct place *p = &w->place;
+	struct fs *fs = w->fs;
+	int64_t now_ms = monotonic_ms();
 	uint64_t named = 0;
 
 	writer_register(w);
-	nodes_find(w->fs->nodes, p->parent, bytes_str(p->name), &named);
-	if (named == p->node || w->type == WRITER_SCRATCH)
+	nodes_find(fs->nodes, p->parent, bytes_str(p->name), &named);
+	if (w->type == WRITER_SCRATCH ||
+	    (named == p->node && !file_locks_let_renew(fs->nodes, named)))
 		return 0;
-	if (gone_tell(&w->fs->gone, w->opener, p->ino, monotonic_ms()) ==
-	    -ESTALE) {
+	if (gone_tell(&fs->gone, w->opener, p->ino, now_ms) == -ESTALE) {
+		gone_renewed(&fs->gone, p->ino, now_ms);
+		nodes_renew(fs->nodes, p->node);
 		writer_unregister(w);
 		return -ESTALE;
 	}
+	if (named == p->node)
+		return 0;
 	pthread_mutex_lock(&w->lock);
 	w->state = WRITER_REMOVED;
 	w->tail = false;

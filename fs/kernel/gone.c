@@ -41,7 +41,7 @@ static void set_step(struct gone *g, pid_t who, uint64_t ino, enum step step)
 	atomic_store(slot(g, who), record(who, ino, step));
 }
 
-/* In one word: no reader has the file of one sight and the time of another. */
+/* In one word: no thread has the file of one sight and the time of another. */
 static uint64_t sight(uint64_t node, uint64_t last)
 {
 	return XXH3_64bits_withSeed(&node, sizeof(node), last) | 1;
@@ -55,6 +55,21 @@ void gone_saw(struct gone *g, uint64_t node, uint64_t last)
 bool gone_stays(struct gone *g, uint64_t node, uint64_t last)
 {
 	return atomic_load(&g->found[node % GONE_SLOTS]) == sight(node, last);
+}
+
+void gone_renewed(struct gone *g, uint64_t ino, int64_t now_ms)
+{
+	uint64_t turn = (uint64_t)now_ms / GONE_WALK_MS;
+
+	atomic_store(&g->renewed[ino % GONE_SLOTS], sight(ino, turn));
+}
+
+bool gone_is_renewed(struct gone *g, uint64_t ino, int64_t now_ms)
+{
+	uint64_t turn = (uint64_t)now_ms / GONE_WALK_MS;
+	uint64_t is = atomic_load(&g->renewed[ino % GONE_SLOTS]);
+
+	return is && (is == sight(ino, turn) || is == sight(ino, turn - 1));
 }
 
 void gone_forget(struct gone *g, pid_t who)

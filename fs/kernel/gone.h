@@ -61,6 +61,8 @@ struct gone {
 	_Atomic int64_t at_ms[GONE_SLOTS]; /* when it got its ESTALE */
 	/* Which file was found, and when its row was last changed before that. */
 	_Atomic uint64_t found[GONE_SLOTS];
+	/* Which file was renewed, and when. */
+	_Atomic uint64_t renewed[GONE_SLOTS];
 };
 
 /*
@@ -76,6 +78,12 @@ bool gone_stays(struct gone *g, uint64_t node, uint64_t last);
  * clock that does not go back.
  */
 int gone_tell(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
+/*
+ * The file @ino has got a new node (nodes_renew()), on which a thread that got ESTALE
+ * is to find no reader: for how long, the caller need not know.
+ */
+void gone_renewed(struct gone *g, uint64_t ino, int64_t now_ms);
+bool gone_is_renewed(struct gone *g, uint64_t ino, int64_t now_ms);
 /* The thread has opened a file. */
 void gone_forget(struct gone *g, pid_t who);
 

@@ -18,6 +18,8 @@ struct nodes {
 	pthread_mutex_t lock; /* guards all below */
 	struct node_table table;
 	uint64_t pinned;
+	/* Handles that nodes_cache() counts; is read without the lock. */
+	_Atomic uint64_t caching;
 };
 
 static struct node *node_at(const struct nodes *ns, uint32_t index)
@@ -129,6 +131,7 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 			out.tables[out.tables[0] != NULL] = n->table;
 		}
 		child_remove(ns, index);
+		ns->caching -= n->caching;
 		node_ages_free(n->ages);
 		node_table_remove(&ns->table, index);
 		index = parent;
@@ -416,44 +419,67 @@ int nodes_pin(struct nodes *ns, uint64_t id)
 	return n ? 0 : -ESTALE;
 }
 
-uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content)
+enum nodes_cache nodes_cache(struct nodes *ns, uint64_t id, uint32_t state)
 {
-	struct node *n = lock_node(ns, id);
-	uint32_t was = 0;
-
-	if (n) {
-		was = n->pages;
-		n->pages = content;
-	}
-	pthread_mutex_unlock(&ns->lock);
-	return was;
-}
-
-enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state)
-{
-	enum nodes_list list = LIST_PASS;
+	enum nodes_cache cache = CACHE_PASS;
 	struct node *n;
 
 	assert(state);
 	n = lock_node(ns, id);
-	if (n && !n->many && n->lists < UINT16_MAX &&
-	    (n->pages == state || !n->lists)) {
-		list = n->pages == state ? LIST_KEEP : LIST_FILL;
-		n->pages = state;
-		n->lists++;
+	if (n && !n->many && n->caching < UINT16_MAX &&
+	    (n->cached == state || !n->caching)) {
+		n->filled &= n->cached == state;
+		cache = n->filled ? CACHE_KEEP : CACHE_FILL;
+		n->cached = state;
+		n->caching++;
+		ns->caching++;
 	}
 	pthread_mutex_unlock(&ns->lock);
-	return list;
+	return cache;
 }
 
-void nodes_list_end(struct nodes *ns, uint64_t id)
+void nodes_cache_end(struct nodes *ns, uint64_t id, bool used)
 {
 	struct node *n = lock_node(ns, id);
 
-	assert(!n || n->lists);
-	if (n)
-		n->lists--;
+	assert(!n || n->caching);
+	if (n) {
+		n->caching--;
+		ns->caching--;
+		/* The kernel has had the answer to this open, at least. */
+		n->filled |= used;
+		if (!n->caching && !n->filled)
+			n->cached = 0;
+	}
 	pthread_mutex_unlock(&ns->lock);
+}
+
+bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino)
+{
+	const struct node *n;
+	bool caching;
+
+	/* Whoever changes a file comes here. */
+	if (!ns->caching)
+		return false;
+	n = lock_node(ns, id);
+	caching = n && n->caching;
+	if (caching && ino)
+		*ino = n->ino;
+	pthread_mutex_unlock(&ns->lock);
+	return caching;
+}
+
+bool nodes_renew(struct nodes *ns, uint64_t id)
+{
+	uint32_t index;
+	struct node *n = lock_index(ns, id, &index);
+	bool shared = n && n->caching;
+
+	if (shared)
+		detach(ns, n, index);
+	pthread_mutex_unlock(&ns->lock);
+	return shared;
 }
 
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many)
@@ -465,10 +491,10 @@ void nodes_list_size(struct nodes *ns, uint64_t id, bool many)
 	pthread_mutex_unlock(&ns->lock);
 }
 
-bool nodes_listed(struct nodes *ns, uint64_t id)
+bool nodes_cached(struct nodes *ns, uint64_t id)
 {
 	struct node *n = lock_node(ns, id);
-	bool listed = n && n->pages;
+	bool listed = n && n->cached;
 
 	pthread_mutex_unlock(&ns->lock);
 	return listed;

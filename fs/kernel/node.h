@@ -115,33 +115,38 @@ bool nodes_have_rows(struct nodes *ns, uint64_t table);
 int nodes_pin(struct nodes *ns, uint64_t id);
 void nodes_unpin(struct nodes *ns, uint64_t id);
 /*
- * Notes which content of a file the kernel caches in pages from now on; returns
- * the content noted before, 0 = none.
- */
-uint32_t nodes_pages(struct nodes *ns, uint64_t id, uint32_t content);
-/*
- * The directory is opened, as of @state, which is another for other names in it,
- * and not 0. What may the kernel do with the names that it has listed, and with
- * those that it lists by the new handle?
+ * A directory is opened, or a file to be read, as of @state, which is another for
+ * other names in it or another content, and not 0. What may the kernel do with what
+ * it has cached of that, and with what it gets by the new handle?
  *
- *	LIST_PASS	 leave them to the handles of an older state that are open,
- *			 which could still bring names of that; or there are many
- *	LIST_FILL	 drop them, keep what it lists
- *	LIST_KEEP	 keep both
+ *	CACHE_PASS	 leave the cache to the handles of an older state that are
+ *			 open, which could still fill it; or there are many names
+ *	CACHE_FILL	 drop what there is, keep what comes
+ *	CACHE_KEEP	 keep both
  *
- * After the last two nodes_list_end(), when the handle is released.
+ * After the last two nodes_cache_end(), when the handle is released, or is not
+ * @used by the kernel to fill its cache.
  */
-enum nodes_list {
-	LIST_PASS,
-	LIST_FILL,
-	LIST_KEEP
+enum nodes_cache {
+	CACHE_PASS,
+	CACHE_FILL,
+	CACHE_KEEP
 };
-enum nodes_list nodes_list(struct nodes *ns, uint64_t id, uint32_t state);
-void nodes_list_end(struct nodes *ns, uint64_t id);
+enum nodes_cache nodes_cache(struct nodes *ns, uint64_t id, uint32_t state);
+void nodes_cache_end(struct nodes *ns, uint64_t id, bool used);
+/*
+ * The file has another content from now on, by whatever name it is written. The
+ * kernel has one cache and one size of a node: if there are handles by which it has
+ * cached the old content, true, and the node is detached and is theirs alone; a
+ * look-up of the name enters another.
+ */
+bool nodes_renew(struct nodes *ns, uint64_t id);
+/* Are there such handles? Then *ino is set, where @ino is not NULL. */
+bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino);
 /* How many names it has: of @many none are kept. */
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many);
 /* May the kernel have kept names that it listed, or pages of a file? */
-bool nodes_listed(struct nodes *ns, uint64_t id);
+bool nodes_cached(struct nodes *ns, uint64_t id);
 /*
  * The kernel believes the attributes of the directory that it is given from now
  * on, or, when it has made a file there itself, none. A node that is entered is

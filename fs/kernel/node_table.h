@@ -35,13 +35,14 @@ struct node {
 	uint32_t pins;
 	uint8_t kind;
 	uint8_t name_len;
-	bool detached;
-	bool on_heap;
-	uint32_t pages; /* a file's: see nodes_pages(); else nodes_list() */
-	uint32_t age;	/* index in the parent's ages + 1; 0 = none */
-	uint16_t lists; /* listings that the kernel may keep and are open */
-	bool many;	/* names in the directory, when it was last listed */
-	bool believed;	/* see nodes_believe() */
+	bool detached : 1;
+	bool on_heap : 1;
+	bool filled : 1;   /* nothing older than that is cached */
+	bool many : 1;	   /* names in the directory, when it was last listed */
+	bool believed : 1; /* see nodes_believe() */
+	uint16_t caching;  /* handles that nodes_cache() counts */
+	uint32_t cached; /* the state of what the kernel caches; 0 = nothing */
+	uint32_t age;	 /* index in the parent's ages + 1; 0 = none */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;
@@ -64,7 +65,7 @@ struct node_table {
 	/* Of the hash, so that nobody can choose names that share a chain. */
 	uint64_t secret;
 	uint64_t live;
-	bool many; /* nodes were so many that what they leave is trimmed */
+	bool many : 1; /* nodes were so many that what they leave is trimmed */
 	uint32_t generation; /* of the next node */
 };
 

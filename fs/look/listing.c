@@ -123,7 +123,7 @@ static void listing_free(struct open_file *f)
 
 	watch_no_more(ls);
 	if (ls->kept)
-		nodes_list_end(ls->fs->nodes, ls->dir.node);
+		nodes_cache_end(ls->fs->nodes, ls->dir.node, true);
 	dir_scan_end(&ls->scan);
 	place_release(&ls->looked_up);
 	place_release(&ls->dir);
@@ -151,13 +151,13 @@ static uint32_t state_of(struct fs *fs, const struct place *dir)
 void listing_keep(struct listing *ls, struct fuse_file_info *fi)
 {
 	uint32_t state = state_of(ls->fs, &ls->dir);
-	enum nodes_list list = LIST_PASS;
+	enum nodes_cache cache = CACHE_PASS;
 
 	if (state)
-		list = nodes_list(ls->fs->nodes, ls->dir.node, state);
-	ls->kept = list != LIST_PASS ? state : 0;
-	fi->cache_readdir = list != LIST_PASS;
-	fi->keep_cache = list != LIST_FILL;
+		cache = nodes_cache(ls->fs->nodes, ls->dir.node, state);
+	ls->kept = cache != CACHE_PASS ? state : 0;
+	fi->cache_readdir = cache != CACHE_PASS;
+	fi->keep_cache = cache != CACHE_FILL;
 }
 
 const struct file_ops listing_ops = {

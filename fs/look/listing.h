@@ -15,7 +15,7 @@
  *
  * The kernel may keep the names of a row, a family or a column, if they are few:
  * who lists them again asks OPENDIR alone, and that says whether they are still
- * those (nodes_list()). They are as long as nothing in the directory has changed
+ * those (nodes_cache()). They are as long as nothing in the directory has changed
  * (changes_names()). What the kernel itself does in a directory it knows; of a change
  * by another path it is told by a notice about the directory, for who has it open
  * and rewinds. A reader whose names the kernel has lost half-way goes on by the

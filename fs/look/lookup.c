@@ -120,10 +120,10 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	if (p->detached)
 		r = stat_unlinked(fs, req, p, f, st);
 	/*
-	 * While another process makes the file anew, a reader of the removed
-	 * file still sees that one.
+	 * While another process makes the file anew, or when another has its name, a
+	 * reader of the removed file still sees that one.
 	 */
-	if (r == 0 && writer_wants(fs, p->node))
+	if (r == 0 && (p->detached || writer_wants(fs, p->node)))
 		r = reader_stat_gone(fs, p->node, st);
 	if (r == 0)
 		r = fs_stat(fs, p, st);
@@ -153,8 +153,12 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	struct open_file *f =
 		fi ? handles_get(fs->handles, fi->fh, NULL) : NULL;
 	int r = stat_open(fs, req, p, f, st);
+	struct stat older;
 
 	open_file_drop(f);
+	if (r > 0 && (p->kind == NODE_VERSION || p->kind == NODE_SCHEMA) &&
+	    !p->detached && reader_stat_older(fs, p->node, st, &older))
+		*st = older;
 	return r;
 }
 
@@ -232,9 +236,18 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	     const struct stat *st, struct fuse_entry_param *e)
 {
 	struct fstable *table = child->kind == NODE_TABLE ? child->table : NULL;
-	int r = nodes_enter(fs->nodes, parent, bytes_str(child->name),
-			    child->kind, st->st_ino, table, &child->node);
+	struct bytes name = bytes_str(child->name);
+	struct stat older;
+	int r = nodes_enter(fs->nodes, parent, name, child->kind, st->st_ino,
+			    table, &child->node);
 
+	if (r == 0 &&
+	    (child->kind == NODE_VERSION || child->kind == NODE_SCHEMA) &&
+	    reader_stat_older(fs, child->node, st, &older)) {
+		nodes_forget(fs->nodes, child->node, 1);
+		r = nodes_enter(fs->nodes, parent, name, child->kind,
+				st->st_ino, NULL, &child->node);
+	}
 	if (r < 0)
 		return why(r, "the directory is no more, or memory is out");
 	child->parent = parent;

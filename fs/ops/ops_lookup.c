@@ -174,6 +174,7 @@ static double attr_timeout(struct fs *fs, const struct place *p,
 			   const struct stat *st)
 {
 	if (writer_is_open(fs, p->node) ||
+	    (p->kind == NODE_VERSION && p->detached) ||
 	    (p->kind == NODE_ALIAS &&
 	     (fi || p->detached || changes_since(&fs->changes, p->row, seen))))
 		return 0;

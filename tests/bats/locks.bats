@@ -39,6 +39,23 @@ add_under_lock() {
 	[ "$(cat "$M/T/R/f:n")" -eq 48 ]
 }
 
+@test "a lock on a version is kept when the version is put again" {
+	a_column
+	echo old > "$C/5"
+	cat "$C/5"
+	exec 7< "$C/5" 8< "$C/5"
+	flock -s 7
+	head -c 1 <&7
+	# By its own name, and by another.
+	echo new > "$C/5"
+	run -1 flock -n "$C/5" true
+	printf 'R\tf:q\t5\tnewer\n' > "$M/T/.cells"
+	run -1 flock -n "$C/5" true
+	[ "$(cat "$C/5")" = newer ]
+	exec 7<&- 8<&-
+	flock -n "$C/5" true
+}
+
 @test "flock on a row's directory holds off other processes" {
 	a_row
 	echo 0 > "$M/T/R/f:n"

@@ -60,13 +60,69 @@ gone_and_read() {
 		"$M/T/r/f/q/$ts")" = "$(printf '3\none')" ]
 }
 
-@test "who opens a version and reads it late reads what it is then" {
+@test "who has a version open reads what it was, of its length, however it is put again" {
 	a_column
-	printf one > "$C/5"
-	exec 7< "$C/5"
-	printf two > "$C/5"
-	[ "$(cat <&7)" = two ]
-	[ "$(cat "$C/5")" = two ]
+	python3 - "$M/T" <<-'EOF'
+	import os, sys, time
+	t = sys.argv[1]
+	old = b'a' * 300000
+	made = 0
+
+	def write(path, value, how='wb'):
+	    with open(path, how) as f:
+	        f.write(value)
+
+	def edit(path, value):
+	    fd = os.open(path, os.O_RDWR)
+	    os.pwrite(fd, value, 0)
+	    os.ftruncate(fd, len(value))
+	    os.close(fd)
+
+	def replace(path, value):
+	    write(path + '~', value)
+	    os.rename(path + '~', path)
+
+	def by_stream(path, value):
+	    write(f'{t}/.cells', b'r%d\tf:q\t5\t%s\n' % (made, value))
+
+	def by_put(path, value):
+	    os.makedirs(f'{t}/.put/r{made}/f/q', exist_ok=True)
+	    write(f'{t}/.put/r{made}/f/q/5', value)
+
+	def remove_first(path, value):
+	    os.unlink(path)
+	    write(path, value)
+
+	def remove_and_stream(path, value):
+	    os.unlink(path)
+	    by_stream(path, value)
+
+	for put in (write, edit, replace, by_stream, by_put, remove_first,
+	            remove_and_stream, lambda path, value: write(path, value, 'ab'),
+	            lambda path, value: os.truncate(path, len(value))):
+	    for known in 'nothing', 'pages', 'part':
+	        for length in 10, 300000, 400000:
+	            made += 1
+	            path = f'{t}/r{made}/f/q/5'
+	            os.makedirs(os.path.dirname(path))
+	            write(path, old)
+	            if known == 'pages':
+	                with open(path, 'rb') as f:
+	                    f.read()
+	            fd = os.open(path, os.O_RDONLY)
+	            got = os.pread(fd, 100, 0) if known != 'nothing' else b''
+	            put(path, b'b' * length)
+	            size = os.stat(path).st_size
+	            while part := os.pread(fd, 65536, len(got)):
+	                got += part
+	            assert got == old, (put, known, length, len(got), got[-1:])
+	            assert os.fstat(fd).st_size == len(old), (put, known, length)
+	            # Who opens it now reads what it is.
+	            with open(path, 'rb') as f:
+	                new = f.read()
+	            assert len(new) == size != 0, (put, known, length, len(new))
+	            os.close(fd)
+	EOF
 }
 
 # long_values N: rows l1 to lN with a value of 5 MiB each.
@@ -77,14 +133,31 @@ long_values() {
 	done
 }
 
-@test "a version that is written anew and compacted before its first read is new" {
+@test "who has .schema open reads what it was, of its length" {
+	a_row
+	printf 'family %s\n' f g{1..60} > "$M/T/.schema"
+	cat "$M/T/.schema" > "$T/was"
+	exec 7< "$M/T/.schema"
+	head -c 100 > "$T/read" <&7
+	echo 'family h' >> "$M/T/.schema"
+	# The kernel hears of the new size.
+	[ "$(stat -c %s "$M/T/.schema")" -gt "$(stat -c %s "$T/was")" ]
+	cat "$M/T/.schema" > "$T/now"
+	cat <&7 >> "$T/read"
+	cmp "$T/read" "$T/was"
+	exec 7<&-
+	grep -q '^family h\b' "$T/now"
+}
+
+@test "a version that is written anew and compacted before its first read is what it was" {
 	a_column
 	echo old > "$C/5"
 	echo > "$M/.cellfs/compact"
 	exec 7<"$C/5"
 	echo new > "$C/5"
 	echo > "$M/.cellfs/compact"
-	[ "$(cat <&7)" = new ]
+	[ "$(cat <&7)" = old ]
+	[ "$(cat "$C/5")" = new ]
 	exec 7<&-
 	[ "$(cat "$C/5")" = new ]
 }

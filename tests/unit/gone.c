@@ -32,6 +32,18 @@ static void who_has_got_a_file_looks_again_the_next_time(void **state)
 	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 }
 
+static void a_file_is_renewed_for_a_walk(void **state)
+{
+	struct gone g = {0};
+
+	assert_false(gone_is_renewed(&g, 100, now));
+	gone_renewed(&g, 100, now);
+	assert_true(gone_is_renewed(&g, 100, now));
+	assert_true(gone_is_renewed(&g, 100, now + GONE_WALK_MS));
+	assert_false(gone_is_renewed(&g, 100 + GONE_SLOTS, now));
+	assert_false(gone_is_renewed(&g, 100, now + 2 * GONE_WALK_MS));
+}
+
 /* What follows ESTALE in a walk that finds the alias each time. */
 static void look_again(struct gone *g)
 {
@@ -197,6 +209,7 @@ int main(void)
 		cmocka_unit_test(one_file_is_stale_once_and_absent_then),
 		cmocka_unit_test(another_file_or_thread_is_stale_again),
 		cmocka_unit_test(who_has_got_a_file_looks_again_the_next_time),
+		cmocka_unit_test(a_file_is_renewed_for_a_walk),
 		cmocka_unit_test(
 			a_file_that_was_seen_stays_until_its_row_is_another),
 		cmocka_unit_test(

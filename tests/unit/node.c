@@ -123,35 +123,61 @@ static void names_are_kept_while_no_handle_is_of_an_older_state(void **state)
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
 
-	assert_false(nodes_listed(ns, a));
-	assert_int_equal(nodes_list(ns, a, 1), LIST_FILL);
-	assert_true(nodes_listed(ns, a));
-	assert_int_equal(nodes_list(ns, a, 1), LIST_KEEP);
-	assert_int_equal(nodes_list(ns, b, 2), LIST_FILL);
+	assert_false(nodes_cached(ns, a));
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
+	assert_true(nodes_cached(ns, a));
+	/* Nobody knows yet that the kernel has dropped what was older. */
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
+	assert_int_equal(nodes_cache(ns, b, 2), CACHE_FILL);
 	/* Two handles could still bring names of the first state. */
-	assert_int_equal(nodes_list(ns, a, 2), LIST_PASS);
-	nodes_list_end(ns, a);
-	assert_int_equal(nodes_list(ns, a, 2), LIST_PASS);
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_PASS);
+	nodes_cache_end(ns, a, true);
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_PASS);
 	/* Of their own state they may. */
-	assert_int_equal(nodes_list(ns, a, 1), LIST_KEEP);
-	nodes_list_end(ns, a);
-	nodes_list_end(ns, a);
-	assert_int_equal(nodes_list(ns, a, 2), LIST_FILL);
-	nodes_list_end(ns, a);
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_KEEP);
+	nodes_cache_end(ns, a, true);
+	nodes_cache_end(ns, a, true);
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_FILL);
+	nodes_cache_end(ns, a, true);
 	/* Without a handle what was listed is kept all the same. */
-	assert_int_equal(nodes_list(ns, a, 2), LIST_KEEP);
-	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
-	nodes_list_end(ns, a);
-	nodes_list_end(ns, b);
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_KEEP);
+	assert_int_equal(nodes_cache(ns, a, 3), CACHE_PASS);
+	nodes_cache_end(ns, a, true);
+	nodes_cache_end(ns, b, true);
 	nodes_list_size(ns, a, true);
-	assert_int_equal(nodes_list(ns, a, 2), LIST_PASS);
-	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_PASS);
+	assert_int_equal(nodes_cache(ns, a, 3), CACHE_PASS);
 	nodes_list_size(ns, a, false);
-	assert_int_equal(nodes_list(ns, a, 2), LIST_KEEP);
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_KEEP);
 	nodes_forget(ns, a, 1);
-	nodes_list_end(ns, a); /* the handle is released later */
-	assert_int_equal(nodes_list(ns, a, 3), LIST_PASS);
-	assert_false(nodes_listed(ns, a));
+	nodes_cache_end(ns, a, true); /* the handle is released later */
+	assert_int_equal(nodes_cache(ns, a, 3), CACHE_PASS);
+	assert_false(nodes_cached(ns, a));
+	nodes_free(ns);
+}
+
+static void handles_of_an_older_content_keep_their_node(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a"), ino, now;
+
+	assert_false(nodes_caching(ns, a, &ino));
+	assert_false(nodes_renew(ns, a));
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
+	/* The kernel has not had the answer to this open. */
+	nodes_cache_end(ns, a, false);
+	assert_false(nodes_cached(ns, a));
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
+	assert_true(nodes_caching(ns, a, &ino));
+	assert_true(nodes_renew(ns, a));
+	now = enter(ns, ROOT, "a");
+	assert_int_not_equal(now, a);
+	assert_int_equal(nodes_cache(ns, now, 2), CACHE_FILL);
+	nodes_cache_end(ns, now, true);
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_PASS);
+	nodes_cache_end(ns, a, true);
+	nodes_forget(ns, a, 1);
+	nodes_forget(ns, now, 1);
 	nodes_free(ns);
 }
 
@@ -808,6 +834,7 @@ int main(void)
 		cmocka_unit_test(a_walk_that_is_left_holds_nothing),
 		cmocka_unit_test(
 			names_are_kept_while_no_handle_is_of_an_older_state),
+		cmocka_unit_test(handles_of_an_older_content_keep_their_node),
 		cmocka_unit_test(what_the_kernel_was_given_is_known),
 		cmocka_unit_test(long_names_are_kept_whole),
 		cmocka_unit_test(a_rename_keeps_no_long_name),

@@ -720,10 +720,10 @@ a_version_that_is_not_the_newest_leaves_its_column_the_time(void **state)
 	assert_true(has_word(notices(&w), "pages", c.column, ""));
 	/* A listing that the kernel keeps has another name in it. */
 	changed_at(&w, c.column);
-	assert_int_equal(nodes_list(w.fs->nodes, c.column, 1), LIST_FILL);
+	assert_int_equal(nodes_cache(w.fs->nodes, c.column, 1), CACHE_FILL);
 	assert_int_equal(make_file(&w, c.column, "2"), 0);
 	assert_true(has_word(notices(&w), "pages", c.column, ""));
-	nodes_list_end(w.fs->nodes, c.column);
+	nodes_cache_end(w.fs->nodes, c.column, true);
 	world_end(&w);
 }
 
@@ -804,7 +804,8 @@ pages_that_the_kernel_may_have_are_told_of_a_renamed_file(void **state)
 	assert_int_equal(rename_in(&w, c.row, ".a.swp", "f:r"), 0);
 	assert_false(has_word(notices(&w), "pages", node, ""));
 	node = looked_up(&w, c.column, "6");
-	nodes_pages(w.fs->nodes, node, 1);
+	assert_int_equal(nodes_cache(w.fs->nodes, node, 1), CACHE_FILL);
+	nodes_cache_end(w.fs->nodes, node, true);
 	assert_int_equal(rename_in(&w, c.column, "6", "6~"), 0);
 	assert_true(has_word(notices(&w), "pages", node, ""));
 	assert_int_equal(make_file(&w, c.table, ".schema.new"), 0);
