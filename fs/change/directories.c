@@ -160,7 +160,8 @@ static bool is_backup(struct bytes qualifier)
 
 /*
  * Adds the directories to the overlay. Returns what overlay_add() does of the
- * last one, or -ESTALE when one was removed meanwhile.
+ * last one, -ESTALE when one was removed meanwhile, or of @last -EEXIST when a
+ * scratch file bears a name.
  */
 static int add(const struct changer *w, struct bytes row,
 	       const struct change *c, uint64_t turn, const struct place *last)
@@ -171,8 +172,10 @@ static int add(const struct changer *w, struct bytes row,
 	int r = chain_of(w, row, c, !all || !is_backup(c->qualifier), last,
 			 &chain);
 	/* A directory is made with all that are missing above it, or not at all. */
-	bool stop = r == -ESTALE || (last && r < 0);
+	bool stop = r == -ESTALE || (last && r <= 0);
 
+	if (last && r == 0)
+		r = -EEXIST;
 	/* What is beneath one that is not added has no path to be settled by. */
 	for (size_t i = 0; i < chain.count && !stop; i++) {
 		struct link *l = &chain.links[i];
@@ -188,8 +191,8 @@ static int add(const struct changer *w, struct bytes row,
 	for (size_t i = chain.count; last && stop && i-- > 0;) {
 		const struct link *l = &chain.links[i];
 
-		if (l->added && !overlay_any(ov, l->e.node))
-			overlay_remove(ov, l->parent, bytes_str(l->e.name));
+		if (l->added)
+			overlay_take_back(ov, l->parent, bytes_str(l->e.name));
 	}
 	chain_release(w->fs, &chain);
 	return r;
@@ -418,7 +421,8 @@ int directories_add(struct fs *fs, uint64_t parent, struct bytes key,
 	if (!r) {
 		r = directories_keep_path(fs, parent);
 		if (r) {
-			overlay_remove(fs->overlay, parent, bytes_str(e->name));
+			overlay_take_back(fs->overlay, parent,
+					  bytes_str(e->name));
 			directories_entry_gone(fs, parent);
 		}
 	}
@@ -490,10 +494,9 @@ static int make_in_put(struct fs *fs, const struct place *dir)
 
 	if (r == -ENOSPC)
 		return say_no_room();
-	if (r < 0 && r != -EEXIST)
-		return r;
-	changed_directory(fs, dir);
-	return 0;
+	if (r == 0)
+		changed_directory(fs, dir);
+	return r;
 }
 
 int directories_make(struct fs *fs, const struct place *dir)

@@ -477,6 +477,17 @@ bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name)
 	return en != NULL;
 }
 
+void overlay_take_back(struct overlay *ov, uint64_t parent, struct bytes name)
+{
+	struct entry *en;
+
+	pthread_mutex_lock(&ov->lock);
+	en = find(ov, parent, name);
+	if (en && !holds(ov, en->node))
+		entry_take_out(ov, en);
+	pthread_mutex_unlock(&ov->lock);
+}
+
 static void note_move(struct overlay *ov, uint64_t parent)
 {
 	slot_of(ov, dir_of(&parent))->moves++;

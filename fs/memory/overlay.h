@@ -114,6 +114,8 @@ int overlay_rmdir(struct overlay *ov, uint64_t parent, struct bytes name,
 		  uint64_t node);
 /* Removes the entry; whether there was one. */
 bool overlay_remove(struct overlay *ov, uint64_t parent, struct bytes name);
+/* Removes the entry, unless it has some itself: whoever made them needs it. */
+void overlay_take_back(struct overlay *ov, uint64_t parent, struct bytes name);
 
 /*
  * A number that changes when an entry of @parent (or of some other directories;

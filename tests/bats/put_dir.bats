@@ -278,6 +278,19 @@ refused() {
 	[ "$(ls "$M/T/r")" = f ]
 }
 
+@test "a directory there is refused where the table has a file of its name" {
+	mkdir -p "$M/T/r/f"
+	touch "$M/T/r/x.tmp" "$M/T/r/f/y.tmp"
+	run ! mkdir "$M/T/.put/r/x.tmp"
+	[[ $output == *"File exists" ]]
+	run ! mkdir "$M/T/.put/r/f/y.tmp"
+	[[ $output == *"File exists" ]]
+	rm "$M/T/r/x.tmp"
+	mkdir "$M/T/.put/r/x.tmp"
+	[ "$(ls "$M/T/r")" = "f
+x.tmp" ]
+}
+
 @test "who is in a directory that rmdir refuses can go on in it" {
 	mkdir "$M/T" "$M/T/R" "$M/T/R/f"
 	cd "$M/T/.put/R"

@@ -8,6 +8,8 @@
 
 /* So many more entries find room in the overlay. */
 static unsigned room;
+/* What another does when an entry finds none. */
+static void (*meanwhile)(void);
 /* So many more nodes can be made. */
 static unsigned enters = UINT32_MAX;
 /* Another makes the table at the moment at which one is to be made. */
@@ -24,8 +26,11 @@ int __wrap_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 {
 	int r;
 
-	if (room == 0)
+	if (room == 0) {
+		if (meanwhile)
+			meanwhile();
 		return -ENOSPC;
+	}
 	r = __real_overlay_add(ov, parent, key, e);
 	room -= r == 0;
 	return r;
@@ -115,6 +120,35 @@ static void a_directory_that_finds_no_room_is_refused_whole(void **state)
 		assert_no_room(&w, put, "h", make_dir);
 	room = 1;
 	assert_int_equal(make_dir(&w, table, "R"), 0);
+	world_end(&w);
+}
+
+static struct world *others;
+static uint64_t others_row;
+
+static void makes_a_column(void)
+{
+	struct answer own = answer;
+
+	meanwhile = NULL;
+	room = UINT32_MAX;
+	(void)made_dir(others, looked_up(others, others_row, "g"), "q");
+	answer = own;
+}
+
+static void
+a_directory_that_is_refused_stays_for_what_came_into_it(void **state)
+{
+	uint64_t table;
+	struct world w;
+
+	begin(&w);
+	others = &w;
+	others_row = a_row_with_a_cell(&w, &table);
+	meanwhile = makes_a_column;
+	room = 1;
+	assert_int_equal(make_dir(&w, others_row, "g"), -ENOSPC);
+	(void)looked_up(&w, looked_up(&w, others_row, "g"), "q");
 	world_end(&w);
 }
 
@@ -402,6 +436,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			a_directory_that_finds_no_room_is_refused_whole),
+		cmocka_unit_test(
+			a_directory_that_is_refused_stays_for_what_came_into_it),
 		cmocka_unit_test(a_table_needs_no_room),
 		cmocka_unit_test(
 			a_scratch_file_that_finds_no_room_is_refused_whole),
