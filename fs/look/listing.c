@@ -62,7 +62,7 @@ struct listing {
 	char ts_name[48];	    /* "TS", or "TS.delete-column" */
 	struct listing_entry entry; /* the last one handed out */
 	bool by_name;		    /* its attributes come from fs_lookup() */
-	bool looked;		    /* which was just asked */
+	int looked;		    /* which has just said this, or 0 */
 	struct place borrowed, looked_up;
 	struct mark marks[WINDOW];
 };
@@ -450,7 +450,7 @@ static int next_fixed(struct listing *ls)
 			.st = st,
 		};
 		ls->by_name = true;
-		ls->looked = r > 0;
+		ls->looked = r;
 		ls->offset++;
 		return 1;
 	}
@@ -571,7 +571,8 @@ static int step(struct listing *ls)
 {
 	int r;
 
-	ls->by_name = ls->looked = false;
+	ls->by_name = false;
+	ls->looked = 0;
 	r = ls->fixed_over ? 0 : next_fixed(ls);
 	if (r == 0)
 		r = next_merged(ls);
@@ -626,7 +627,7 @@ static void fill_attributes(struct listing *ls)
 
 	if (ls->looked) {
 		p = &ls->looked_up;
-		r = 1;
+		r = ls->looked;
 	} else if (ls->by_name) {
 		p = &ls->looked_up;
 		place_release(p);
@@ -637,7 +638,7 @@ static void fill_attributes(struct listing *ls)
 		r = stat_ahead(ls, p, &e->st);
 	}
 	/* An entry that is handed out again is looked up again. */
-	ls->looked = false;
+	ls->looked = 0;
 	/*
 	 * An entry that has vanished meanwhile, or cannot be looked at, is listed
 	 * without attributes.

@@ -570,12 +570,15 @@ static void what_cannot_be_looked_at_is_not_taken_for_absent(void **state)
 	put(&w, "a");
 	ls = open_path(&w, "t");
 	unreadable = true;
+	formatted = 0;
 	take(ls, 2, NULL);
 	/* Who looks at it by its name is told. */
 	assert_int_equal(listing_next(ls, true, &e), 1);
 	assert_string_equal(e.name, ".schema");
 	assert_int_equal(e.kind, NODE_SCHEMA);
 	assert_null(e.place);
+	/* Where nobody answers, each time takes long. */
+	assert_int_equal(formatted, 1);
 	assert_string_equal(take(ls, 9, NULL), "a");
 	unreadable = false;
 	assert_int_equal(listing_seek(ls, 0), 0);
