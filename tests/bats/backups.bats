@@ -695,12 +695,14 @@ synced_first() {
 }
 
 @test "a file of a backup that cannot be synced or closed is named, and no backup made" {
-	local call nth file
+	local call nth file catalog
 
 	a_table
 	file=$(basename "$(largest "$STORE")")
+	catalog=$(basename "$STORE"/CATALOG-*[0-9])
 	# That of the inventory is made empty before, and closed once more.
-	for call in "fsync 1 $file" "close 1 $file" "fsync 1 BACKUP" "close 2 BACKUP"; do
+	for call in "fsync 1 $file" "close 1 $file" "fsync 1 $catalog" \
+		"fsync 1 BACKUP" "close 2 BACKUP"; do
 		read -r call nth file <<<"$call"
 		ASAN_OPTIONS=detect_leaks=0 run -3 --separate-stderr strace -f -qq \
 			-o "$T/trace" -P "$T/b/incomplete/$file" \
@@ -709,6 +711,7 @@ synced_first() {
 			"$CELLCTL" backup "$M" "$T/b" --copy
 		grep -q INJECTED "$T/trace"
 		[[ $stderr == *"ing $file"*": Input/output error"* ]]
+		run ! compgen -G "$T/b/incomplete/*.part"
 		run -3 ctl backup --list "$T/b"
 		rm -r "$T/b/incomplete"
 	done

@@ -247,5 +247,7 @@ int carry_bytes(struct bytes b, int to, const struct hold_file *f,
 	r = give_name(fd, to, f, r);
 	if (r == 0)
 		*hash = got;
+	else
+		drop_part(to, f);
 	return r;
 }
