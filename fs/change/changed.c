@@ -243,6 +243,14 @@ static bool knows_of_own(const struct changer *w, uint64_t column, int64_t ts)
 		nodes_shows(nodes, column, ts));
 }
 
+/* Whoever has the file open, and the kernel its content cached, has it alone then. */
+static bool renew(const struct changer *w, uint64_t node)
+{
+	struct nodes *nodes = w->fs->nodes;
+
+	return file_locks_let_renew(nodes, node) && nodes_renew(nodes, node);
+}
+
 /* The version has another value, or is @gone. */
 static void tell_version(const struct changer *w, uint64_t column,
 			 const struct change *c, int64_t ts, bool gone)
@@ -256,8 +264,7 @@ static void tell_version(const struct changer *w, uint64_t column,
 		return;
 	name = bytes_of(text, name_format_ts(ts, text));
 	known = nodes_find(w->fs->nodes, column, name, &node);
-	renewed = known && file_locks_let_renew(w->fs->nodes, node) &&
-		  nodes_renew(w->fs->nodes, node);
+	renewed = known && renew(w, node);
 	/* The notice may take a while: who uses the version until then asks for it. */
 	if (renewed)
 		invalidate_all_names(w->fs->invalidator);
@@ -400,8 +407,12 @@ static void tell_alias(const struct changer *w, uint64_t row, struct bytes key,
 	 * Of a file that is written by this name nothing is kept, and of one that is
 	 * removed by it the kernel knows.
 	 */
-	if (!w->file || w->file->node != node)
-		invalidate_now(iv, node);
+	if (!w->file || w->file->node != node) {
+		if (renew(w, node))
+			invalidate_all_names(iv);
+		else
+			invalidate_now(iv, node);
+	}
 	if (!op_writes(c->op) && is_open(w->fs, node) &&
 	    table_get(fstable_table(w->table), key, c->family, c->qualifier,
 		      TS_MAX, NULL, &cell, NULL) == 0)

@@ -159,6 +159,15 @@ static int load(struct fs *fs, struct reader *rd)
 	return load_cell(fs, rd);
 }
 
+/* Does the kernel cache what is read of the file? */
+static bool is_cached(const struct place *p)
+{
+	return p->kind == NODE_SCHEMA ||
+	       ((p->kind == NODE_VERSION || p->kind == NODE_LATEST ||
+		 p->kind == NODE_ALIAS) &&
+		!p->view && !p->put);
+}
+
 /*
  * What tells its content from others that the file has had, for nodes_cache(). Of a
  * row that changes behind the mount only the content itself does.
@@ -230,8 +239,7 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		r = -ESTALE;
 	if (r < 0)
 		goto fail;
-	if (p->kind == NODE_SCHEMA ||
-	    (p->kind == NODE_VERSION && !p->view && !p->put))
+	if (is_cached(p))
 		rd->cached = share_cache(fs, rd, fi);
 	fi->direct_io = !rd->cached;
 	fi->noflush = 1;
@@ -294,14 +302,15 @@ int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
 	return 1;
 }
 
-bool reader_stat_older(struct fs *fs, uint64_t node, const struct stat *st,
-		       struct stat *older)
+bool reader_stat_older(struct fs *fs, const struct place *p,
+		       const struct stat *st, struct stat *older)
 {
-	return nodes_caching(fs->nodes, node, NULL) &&
-	       stat_handle(fs, node, true, older) &&
+	return is_cached(p) && !p->detached &&
+	       nodes_caching(fs->nodes, p->node, NULL) &&
+	       stat_handle(fs, p->node, true, older) &&
 	       older->st_size != st->st_size &&
-	       file_locks_let_renew(fs->nodes, node) &&
-	       nodes_renew(fs->nodes, node);
+	       file_locks_let_renew(fs->nodes, p->node) &&
+	       nodes_renew(fs->nodes, p->node);
 }
 
 static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,

@@ -5,10 +5,8 @@
  * written, removed or expires meanwhile: the value is fetched at open. All who
  * have a long one open share a copy of it (values.h).
  *
- * Two handles of an alias may have two values, so an alias is read past the
- * page cache, which they would share. The kernel may keep pages of a version:
- * while two handles have different values of it, or a writer has it open, it is
- * read past the page cache too.
+ * The kernel caches what it reads of a file, for all who have it open: while they
+ * have one content (nodes_cache()), and nobody writes it.
  */
 #ifndef CELLFS_FS_FILES_READER_H
 #define CELLFS_FS_FILES_READER_H
@@ -28,7 +26,7 @@ int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
  * another size, since who has put it again is about to tell? Then *older is theirs,
  * and so is the node from now on (nodes_renew()).
  */
-bool reader_stat_older(struct fs *fs, uint64_t node, const struct stat *st,
-		       struct stat *older);
+bool reader_stat_older(struct fs *fs, const struct place *p,
+		       const struct stat *st, struct stat *older);
 
 #endif

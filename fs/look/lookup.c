@@ -156,8 +156,7 @@ int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	struct stat older;
 
 	open_file_drop(f);
-	if (r > 0 && (p->kind == NODE_VERSION || p->kind == NODE_SCHEMA) &&
-	    !p->detached && reader_stat_older(fs, p->node, st, &older))
+	if (r > 0 && reader_stat_older(fs, p, st, &older))
 		*st = older;
 	return r;
 }
@@ -241,9 +240,7 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	int r = nodes_enter(fs->nodes, parent, name, child->kind, st->st_ino,
 			    table, &child->node);
 
-	if (r == 0 &&
-	    (child->kind == NODE_VERSION || child->kind == NODE_SCHEMA) &&
-	    reader_stat_older(fs, child->node, st, &older)) {
+	if (r == 0 && reader_stat_older(fs, child, st, &older)) {
 		nodes_forget(fs->nodes, child->node, 1);
 		r = nodes_enter(fs->nodes, parent, name, child->kind,
 				st->st_ino, NULL, &child->node);

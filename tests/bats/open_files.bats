@@ -60,10 +60,10 @@ gone_and_read() {
 		"$M/T/r/f/q/$ts")" = "$(printf '3\none')" ]
 }
 
-@test "who has a version open reads what it was, of its length, however it is put again" {
+@test "who has a file open reads what it was, of its length, however it is put again" {
 	a_column
 	python3 - "$M/T" <<-'EOF'
-	import os, sys, time
+	import os, sys
 	t = sys.argv[1]
 	old = b'a' * 300000
 	made = 0
@@ -83,11 +83,13 @@ gone_and_read() {
 	    os.rename(path + '~', path)
 
 	def by_stream(path, value):
-	    write(f'{t}/.cells', b'r%d\tf:q\t5\t%s\n' % (made, value))
+	    ts = b'5' if path.endswith('/5') else b''
+	    write(f'{t}/.cells', b'r%d\tf:q\t%s\t%s\n' % (made, ts, value))
 
 	def by_put(path, value):
-	    os.makedirs(f'{t}/.put/r{made}/f/q', exist_ok=True)
-	    write(f'{t}/.put/r{made}/f/q/5', value)
+	    in_put = path.replace(t, t + '/.put')
+	    os.makedirs(os.path.dirname(in_put), exist_ok=True)
+	    write(in_put, value)
 
 	def remove_first(path, value):
 	    os.unlink(path)
@@ -97,31 +99,40 @@ gone_and_read() {
 	    os.unlink(path)
 	    by_stream(path, value)
 
-	for put in (write, edit, replace, by_stream, by_put, remove_first,
-	            remove_and_stream, lambda path, value: write(path, value, 'ab'),
-	            lambda path, value: os.truncate(path, len(value))):
-	    for known in 'nothing', 'pages', 'part':
-	        for length in 10, 300000, 400000:
-	            made += 1
-	            path = f'{t}/r{made}/f/q/5'
-	            os.makedirs(os.path.dirname(path))
-	            write(path, old)
-	            if known == 'pages':
-	                with open(path, 'rb') as f:
-	                    f.read()
-	            fd = os.open(path, os.O_RDONLY)
-	            got = os.pread(fd, 100, 0) if known != 'nothing' else b''
-	            put(path, b'b' * length)
-	            size = os.stat(path).st_size
-	            while part := os.pread(fd, 65536, len(got)):
-	                got += part
-	            assert got == old, (put, known, length, len(got), got[-1:])
-	            assert os.fstat(fd).st_size == len(old), (put, known, length)
-	            # Who opens it now reads what it is.
-	            with open(path, 'rb') as f:
-	                new = f.read()
-	            assert len(new) == size != 0, (put, known, length, len(new))
-	            os.close(fd)
+	def append(path, value):
+	    write(path, value, 'ab')
+
+	def truncate(path, value):
+	    os.truncate(path, len(value))
+
+	ways = (write, edit, replace, by_stream, by_put, remove_first,
+	        remove_and_stream, append, truncate)
+	for put, name, known, length in [
+	        (put, name, known, length) for put in ways
+	        for name in ('f/q/5', 'f/q/latest', 'f:q')
+	        for known in ('nothing', 'pages', 'part')
+	        for length in (10, 300000, 400000)]:
+	    case = put.__name__, name, known, length
+	    made += 1
+	    path = f'{t}/r{made}/{name}'
+	    os.makedirs(f'{t}/r{made}/f/q')
+	    write(path, old)
+	    if known == 'pages':
+	        with open(path, 'rb') as f:
+	            f.read()
+	    fd = os.open(path, os.O_RDONLY)
+	    got = os.pread(fd, 100, 0) if known != 'nothing' else b''
+	    put(path, b'b' * length)
+	    size = os.stat(path).st_size
+	    while part := os.pread(fd, 65536, len(got)):
+	        got += part
+	    assert got == old, (case, len(got), got[-1:])
+	    assert os.fstat(fd).st_size == len(old), case
+	    # Who opens it now reads what it is.
+	    with open(path, 'rb') as f:
+	        new = f.read()
+	    assert len(new) == size and (new != old or put is truncate), case
+	    os.close(fd)
 	EOF
 }
 
