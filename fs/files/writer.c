@@ -27,28 +27,50 @@ void writer_free(struct open_file *f)
 	free(w);
 }
 
-/* Sets the writer's type and the longest content that the file may have. */
-static int type_of(struct fs *fs, const struct place *p, uint8_t *type,
-		   size_t *len_max)
+/*
+ * A scratch file that is open is kept. One that was removed meanwhile is as in join(),
+ * but who neither writes nor makes it would read nothing: -ENOENT.
+ */
+static int hold_scratch(const struct writer *w, bool write)
 {
+	struct scratch *s = w->fs->writes->scratch;
+	const struct place *p = &w->place;
+	int r = scratch_hold(s, p->node);
+
+	if (r == -ESTALE)
+		r = gone_tell(&w->fs->gone, w->opener, place_walked(p),
+			      monotonic_ms());
+	if (r != -ENOENT || !write)
+		return r;
+	r = scratch_add(s, p->node, S_IFREG | 0600, w->edit.by, 0);
+	if (r == 0 || r == -EEXIST)
+		r = scratch_hold(s, p->node);
+	scratch_unname(s, p->node);
+	return r;
+}
+
+/* Sets the writer's type and the longest content that the file may have. */
+static int type_of(struct writer *w, int flags, size_t *len_max)
+{
+	const struct place *p = &w->place;
 	int r = place_file_writable(p);
 
 	*len_max = 0;
 	if (r < 0)
 		return r;
 	if (place_is(p, KIND_CELL)) {
-		*type = WRITER_CELL;
-		r = cellfile_writable(fs, p, len_max);
+		w->type = WRITER_CELL;
+		r = cellfile_writable(w->fs, p, len_max);
 		return r ? r : cellfile_has_time(p);
 	}
 	switch (p->kind) {
 	case NODE_SCHEMA:
-		*type = WRITER_SCHEMA;
+		w->type = WRITER_SCHEMA;
 		*len_max = SCHEMA_TEXT_MAX;
-		return store_health(fs->store);
+		return store_health(w->fs->store);
 	case NODE_SCRATCH:
-		*type = WRITER_SCRATCH;
-		return scratch_hold(fs->writes->scratch, p->node);
+		w->type = WRITER_SCRATCH;
+		return hold_scratch(w, flags & (O_WRONLY | O_RDWR | O_CREAT));
 	default:
 		return place_computed(p);
 	}
@@ -77,7 +99,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 			       bytes_of(&w, sizeof(w)));
 	if (err)
 		goto fail;
-	err = type_of(fs, p, &w->type, &len_max);
+	err = type_of(w, flags, &len_max);
 	if (err)
 		goto fail;
 	draft_init(&w->draft, &fs->budget, len_max);
@@ -117,7 +139,8 @@ static int join(struct writer *w)
 	if (w->type == WRITER_SCRATCH ||
 	    (named == p->node && !file_locks_let_renew(fs->nodes, named)))
 		return 0;
-	if (gone_tell(&fs->gone, w->opener, p->ino, now_ms) == -ESTALE) {
+	if (gone_tell(&fs->gone, w->opener, place_walked(p), now_ms) ==
+	    -ESTALE) {
 		gone_renewed(&fs->gone, p->ino, now_ms);
 		nodes_renew(fs->nodes, p->node);
 		writer_unregister(w);

@@ -74,8 +74,8 @@ void gone_saw(struct gone *g, uint64_t node, uint64_t last);
 bool gone_stays(struct gone *g, uint64_t node, uint64_t last);
 
 /*
- * The error for thread @who and file @ino: -ESTALE or -ENOENT. @now_ms: of any
- * clock that does not go back.
+ * The error for thread @who and file @ino (place_walked()): -ESTALE or -ENOENT.
+ * @now_ms: of any clock that does not go back.
  */
 int gone_tell(struct gone *g, pid_t who, uint64_t ino, int64_t now_ms);
 /*

@@ -103,8 +103,8 @@ int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)
 		return 0;
 	r = fs_stat(fs, file, &st);
 	if (r == 0)
-		return gone_tell(&fs->gone, fuse_req_ctx(req)->pid, file->ino,
-				 monotonic_ms());
+		return gone_tell(&fs->gone, fuse_req_ctx(req)->pid,
+				 place_walked(file), monotonic_ms());
 	return r < 0 ? r : 0;
 }
 

@@ -89,8 +89,8 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		schema_absent_table_found(fstable_absent(child.table),
 					  fuse_req_ctx(req)->pid);
 	believed = child.kind != NODE_ALIAS || r < 0 ||
-		   gone_looked_up(&fs->gone, fuse_req_ctx(req)->pid, child.ino,
-				  r > 0, monotonic_ms());
+		   gone_looked_up(&fs->gone, fuse_req_ctx(req)->pid,
+				  place_walked(&child), r > 0, monotonic_ms());
 	if (r > 0) {
 		r = fs_entry(fs, parent, &child, &st, e);
 		r = r < 0 ? r : 1;
@@ -155,9 +155,10 @@ static int stat_gone(struct fs *fs, pid_t who, const struct place *p,
 	if (place_is_dir(p))
 		return -ENOENT;
 	if ((p->kind != NODE_LATEST && p->kind != NODE_ALIAS) || p->view)
-		return gone_tell(&fs->gone, who, p->ino, monotonic_ms());
+		return gone_tell(&fs->gone, who, place_walked(p),
+				 monotonic_ms());
 	if (!again && !writer_is_open(fs, p->node) &&
-	    !gone_again(&fs->gone, who, p->ino, monotonic_ms()))
+	    !gone_again(&fs->gone, who, place_walked(p), monotonic_ms()))
 		return -ESTALE;
 	if (place_stat_blank(fs, p, st) <= 0)
 		return -ENOENT;
@@ -200,9 +201,9 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 		   r > 0 ? place_mtime_ms(st) : INT64_MIN);
 	*timeout = r > 0 ? attr_timeout(fs, &p, fi, seen, st) : 0;
 	if (r > 0 && p.kind == NODE_ALIAS && !fi)
-		gone_found(&fs->gone, who, p.ino, monotonic_ms());
+		gone_found(&fs->gone, who, place_walked(&p), monotonic_ms());
 	else if (r == -ESTALE)
-		r = gone_tell(&fs->gone, who, p.ino, monotonic_ms());
+		r = gone_tell(&fs->gone, who, place_walked(&p), monotonic_ms());
 	if (r == 0)
 		r = stat_gone(fs, who, &p, st);
 	place_release(&p);

@@ -52,7 +52,8 @@ static int open_reader(struct fs *fs, fuse_req_t req, struct place *p,
 	int r = reader_open_place(fs, p, fi);
 
 	if (r == -ESTALE)
-		return gone_tell(&fs->gone, who, p->ino, monotonic_ms());
+		return gone_tell(&fs->gone, who, place_walked(p),
+				 monotonic_ms());
 	gone_forget(&fs->gone, who);
 	return r;
 }

@@ -109,10 +109,10 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 {
 	struct fs *fs = fs_begin(req);
 	struct fuse_entry_param e = {0};
-	int r;
+	int r = do_create(fs, req, parent, name, mode, fi, &e);
 
-	gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
-	r = do_create(fs, req, parent, name, mode, fi, &e);
+	if (r != -ESTALE)
+		gone_forget(&fs->gone, fuse_req_ctx(req)->pid);
 	if (r) {
 		fs_reply_err(req, "create", parent, name, r);
 		return;

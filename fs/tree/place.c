@@ -457,6 +457,12 @@ int place_file_writable(const struct place *p)
 		   p->control ? CONTROL_DIR_NAME : INFO_DIR_NAME, p->name);
 }
 
+uint64_t place_walked(const struct place *file)
+{
+	return file->kind == NODE_ALIAS && !file->put ? file->ino
+						      : file->parent;
+}
+
 struct bytes place_key(const struct place *p)
 {
 	switch (kind_of(p->kind)->key) {

@@ -126,6 +126,11 @@ uint8_t place_holds(const struct place *dir);
  * far; of other kinds the name itself. Listings are in its order.
  */
 struct bytes place_key(const struct place *p);
+/*
+ * What a walk of the kernel to the file is known by (gone.h). It may have been renamed
+ * since it was found: its directory. An F:Q that is believed is apart from others.
+ */
+uint64_t place_walked(const struct place *file);
 /* Which directory of a row it is, or its row's. */
 struct changes_dir place_changes(const struct place *dir);
 /* Are both in the same table and row, so that one mutation changes both? */

@@ -9,6 +9,8 @@
 static bool abandons;
 /* So many more looks into the store find a cell. */
 static unsigned gets = UINT32_MAX;
+/* What another does between one's look-up of a file and its opening. */
+static void (*meanwhile)(void);
 /* Of so many more scratch files the content can be had. */
 static unsigned contents = UINT32_MAX;
 /* So many files are in lost+found. */
@@ -41,6 +43,15 @@ int __wrap_place_get(const struct place *p, struct cell *cell, struct buf *hold)
 	if (hold)
 		hold->len = 0;
 	return 0;
+}
+
+int __real_cellfile_has_time(const struct place *p);
+int __wrap_cellfile_has_time(const struct place *p);
+int __wrap_cellfile_has_time(const struct place *p)
+{
+	if (meanwhile)
+		meanwhile();
+	return __real_cellfile_has_time(p);
 }
 
 int __real_scratch_content(struct scratch *s, uint64_t node, size_t max,
@@ -411,6 +422,79 @@ static void what_was_removed_is_not_made_anew_by_who_writes_it(void **state)
 	world_end(&w);
 }
 
+static struct world *others;
+static uint64_t others_row;
+
+static void removes_the_cell(void)
+{
+	struct answer own = answer;
+
+	meanwhile = NULL;
+	assert_int_equal(ask(others, FUSE_UNLINK, others_row, bytes_of(NULL, 0),
+			     name_of("f:q")),
+			 0);
+	answer = own;
+}
+
+static void who_makes_what_goes_again_and_again_has_made_it(void **state)
+{
+	uint64_t table;
+	struct world w;
+
+	world_begin(&w);
+	others = &w;
+	others_row = a_row_with_a_cell(&w, &table);
+	(void)looked_up(&w, others_row, "f:q");
+	meanwhile = removes_the_cell;
+	assert_int_equal(create(&w, others_row, "f:q"), -ESTALE);
+	assert_int_equal(make_file(&w, others_row, "f:q"), 0);
+	(void)looked_up(&w, others_row, "f:q");
+	meanwhile = removes_the_cell;
+	assert_int_equal(create(&w, others_row, "f:q"), 0);
+	assert_null(meanwhile);
+	assert_int_equal(look(&w, others_row, "f:q"), -ENOENT);
+	world_end(&w);
+}
+
+static void a_scratch_file_that_was_removed_is_opened_once_at_most(void **state)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	uint64_t table, row, node, renamed, handle;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	assert_int_equal(make_file(&w, row, ".tmp"), 0);
+	renamed = looked_up(&w, row, ".tmp");
+	assert_int_equal(rename_in(&w, row, ".tmp", ".other"), 0);
+	assert_int_equal(
+		ask(&w, FUSE_UNLINK, row, bytes_of(NULL, 0), name_of(".other")),
+		0);
+	assert_int_equal(make_file(&w, row, ".tmp"), 0);
+	node = looked_up(&w, row, ".tmp");
+	assert_int_equal(
+		ask(&w, FUSE_UNLINK, row, bytes_of(NULL, 0), name_of(".tmp")),
+		0);
+	/* One walk finds both by one name. */
+	assert_int_equal(
+		ask(&w, FUSE_OPEN, renamed, ARGS(in), bytes_of(NULL, 0)),
+		-ESTALE);
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ENOENT);
+	/* Who writes may be making it, and finds no name absent. */
+	in.flags = O_WRONLY;
+	assert_int_equal(ask(&w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
+			 -ESTALE);
+	handle = opened_file(&w, node, O_WRONLY);
+	assert_int_equal(write_byte(&w, node, handle), 0);
+	closed_file(&w, node, handle);
+	assert_int_equal(look(&w, row, ".tmp"), 0);
+	assert_int_equal(given(), 0);
+	assert_false(scratch_any(w.fs->writes->scratch));
+	assert_int_equal(errors_total(w.fs->errors), 0);
+	world_end(&w);
+}
+
 static void a_file_is_cut_by_its_path(void **state)
 {
 	uint64_t table, row, file, handle;
@@ -496,6 +580,10 @@ int main(void)
 			what_has_gone_is_not_made_anew_by_who_changes_it),
 		cmocka_unit_test(
 			what_was_removed_is_not_made_anew_by_who_writes_it),
+		cmocka_unit_test(
+			who_makes_what_goes_again_and_again_has_made_it),
+		cmocka_unit_test(
+			a_scratch_file_that_was_removed_is_opened_once_at_most),
 		cmocka_unit_test(a_file_is_cut_by_its_path),
 		cmocka_unit_test(a_table_that_is_no_more_takes_no_schema),
 		cmocka_unit_test(who_owns_a_table_is_apart_from_who_may_use_it),
