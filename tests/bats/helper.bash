@@ -14,6 +14,19 @@ BUILD=${BUILD:-$BATS_TEST_DIRNAME/../../build}
 CELLFS=${CELLFS:-$BUILD/fs/cellfs}
 CELLCTL=${CELLCTL:-$BUILD/tools/cellctl}
 
+# Bats notes before each command where it is, should that fail, which takes longer than
+# most commands. Here it looks when one has failed: that is where it is then, too.
+bats_debug_trap() {
+	:
+}
+
+bats_error_trap() {
+	bats_check_status_from_trap
+	bats_capture_stack_trace
+	# shellcheck disable=SC2034 # bats reads it
+	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
+}
+
 # mount_store [-o ...]: mounts $T/store on $M, making it when it is not there.
 mount_store() {
 	mkdir -p "$M"

@@ -22,8 +22,9 @@ load helper
 	EOF
 	BUILD=$(realpath "$BUILD")
 	export BUILD
-	run -1 env TMPDIR="$T" timeout 60 bats "$T/fails.bats"
+	run -1 env TMPDIR="$T" timeout 60 bats --tap "$T/fails.bats"
 	kill "$(cat "$T/sleeps")"
 	[ "$(grep -c '^not ok' <<< "$output")" -eq 2 ]
+	[[ $output == *"fails.bats, line 6)"*"fails.bats, line 13)"* ]]
 	run -1 grep -F "$T/bats-run" /proc/mounts
 }
