@@ -27,17 +27,37 @@ bats_error_trap() {
 	BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
 }
 
+# pause: a hundredth of a second, without a process for it.
+pause() {
+	local never=$BATS_FILE_TMPDIR/never
+
+	[ -p "$never" ] || mkfifo "$never"
+	read -rt 0.01 <>"$never" || true
+}
+
 # mount_store [-o ...]: mounts $T/store on $M, making it when it is not there.
 mount_store() {
-	mkdir -p "$M"
-	"$CELLFS" "$STORE" "$M" -f "$@" >"$LOG" 2>&1 3>&- &
+	local i under below=$M
+
+	# The directory below is another than that of the mount. Below what a daemon left
+	# that was killed nobody can look.
+	[ -d "$M" ] || mkdir -p "$M"
+	{ exec {under}<"$M"; } 2>/dev/null || {
+		below=/dev/null
+		exec {under}<$below
+	}
+	"$CELLFS" "$STORE" "$M" -f "$@" >"$LOG" 2>&1 3>&- {under}<&- &
 	DAEMON=$!
-	local i
 	for ((i = 0; i < 3000; i++)); do
-		mountpoint -q "$M" && return 0
+		if [ -d "$M" ] && [ ! "$M" -ef "/dev/fd/$under" ] &&
+			{ [ "$below" = "$M" ] || mountpoint -q "$M"; }; then
+			exec {under}<&-
+			return 0
+		fi
 		kill -0 "$DAEMON" 2>/dev/null || break
-		sleep 0.01
+		pause
 	done
+	exec {under}<&-
 	echo "no mount: $(cat "$LOG")" >&2
 	return 1
 }
@@ -129,7 +149,7 @@ end_store() {
 	kill "$DAEMON" 2>/dev/null || true
 	for ((i = 0; i < 1000; i++)); do
 		kill -0 "$DAEMON" 2>/dev/null || break
-		sleep 0.01
+		pause
 	done
 	kill -9 "$DAEMON" 2>/dev/null || true
 	wait "$DAEMON" || echo "the daemon's exit code was $?" >&2
@@ -202,7 +222,7 @@ settled() {
 	local i
 	for ((i = 0; i < 3000; i++)); do
 		"$@" && return 0
-		sleep 0.01
+		pause
 	done
 	echo "never true: $*" >&2
 	return 1
