@@ -373,6 +373,21 @@ f:q\thello\tput\t6000000' ]
 	[ "$(cut -f 4- "$M/$N/s/.cells")" = $'x\tput\t5000000' ]
 }
 
+# What a server's filters see of such a value is a reference to it.
+@test "values that HBase keeps in files of their own are whole" {
+	local value
+
+	value=$(head -c 300 /dev/zero | tr '\0' v)
+	other create-mob "$N" f
+	other put "$N" r f q "$value"
+	other flush "$N"
+	[ "$(stat -c %s "$M/$N/r/f/q"/*)" = 300 ]
+	has "$M/$N/r/f:q" "$value"
+	has "$(ls -d "$M/$N/r/f/q"/*)" "$value"
+	[ "$("$CELLCTL" scan "$STORE" "$N" --filter \
+		"ValueFilter(=,'binaryprefix:vvv')" | wc -l)" = 1 ]
+}
+
 @test "a cell with tags of HBase is read, and is not moved without them" {
 	other create "$N" f
 	other put-tag "$N" r f q secret

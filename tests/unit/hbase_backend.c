@@ -393,11 +393,12 @@ static void what_loses_a_family_does_not_look_whole(void **state)
 	assert_lost(NULL, 0, 1, 0);
 }
 
-static void assert_lengths(uint8_t granularity, bool wanted)
+static void assert_lengths(uint8_t granularity, bool has_mob, bool wanted)
 {
 	const struct scan_spec spec = {.granularity = granularity,
 				       .keys_only = true};
-	struct played_cluster c = {.wants_lengths = !wanted};
+	struct played_cluster c = {.wants_lengths = !wanted,
+				   .has_mob = has_mob};
 	struct scan *sc;
 	struct cell cell;
 
@@ -412,10 +413,13 @@ static void assert_lengths(uint8_t granularity, bool wanted)
 /* A server makes them one by one, and they are sent. */
 static void lengths_are_asked_of_what_is_shown_with_them(void **state)
 {
-	assert_lengths(SCAN_ROWS, false);
-	assert_lengths(SCAN_FAMILIES, false);
-	assert_lengths(SCAN_COLUMNS, true);
-	assert_lengths(SCAN_CELLS, true);
+	assert_lengths(SCAN_ROWS, false, false);
+	assert_lengths(SCAN_FAMILIES, false, false);
+	assert_lengths(SCAN_COLUMNS, false, true);
+	assert_lengths(SCAN_CELLS, false, true);
+	/* A server would take them of references to values. */
+	assert_lengths(SCAN_COLUMNS, true, false);
+	assert_lengths(SCAN_CELLS, true, false);
 }
 
 int main(void)

@@ -61,8 +61,9 @@ struct played_cluster {
 	_Atomic bool is_given_back; /* that lock */
 	unsigned unserved;	    /* so often the region is elsewhere */
 	bool read_only;
-	bool keeps; /* a family of others that keeps deleted cells */
-	bool loses; /* a family, once a scan of it has had its first batch */
+	bool keeps;   /* a family of others that keeps deleted cells */
+	bool has_mob; /* a family of others with values in files of their own */
+	bool loses;   /* a family, once a scan of it has had its first batch */
 	_Atomic bool is_dropped; /* the table, by another client */
 	bool takes_sum;		 /* what comes is one */
 	const char *refusal;	 /* what a server says to changes, or NULL */
@@ -244,10 +245,11 @@ static inline void answer_description(struct played_cluster *c, int fd,
 				 0);
 	assert_int_equal(
 		descriptor_put(bytes_str("t"), &schema, NULL, 0, &body), 0);
-	if (c->keeps) {
+	if (c->keeps || c->has_mob) {
 		const struct pb_pair pair = {
 			.here = true,
-			.first = bytes_str("KEEP_DELETED_CELLS"),
+			.first = bytes_str(c->keeps ? "KEEP_DELETED_CELLS"
+						    : "IS_MOB"),
 			.second = bytes_str("TRUE")};
 		const struct pb_family family = {
 			.name = bytes_str("k"),

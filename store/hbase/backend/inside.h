@@ -7,6 +7,7 @@
 #include "store/front/backend.h"
 #include "store/hbase/backend/clones.h"
 #include "store/hbase/cluster/cluster.h"
+#include "store/hbase/master/descriptor.h"
 
 struct hbase_store {
 	struct store base;
@@ -26,8 +27,8 @@ struct hbase_table {
 	pthread_mutex_t
 		lock; /* guards what follows; not held while it is read */
 	struct schema schema;
-	bool read_only; /* in HBase */
-	bool is_gone;	/* when it was read last */
+	struct table_traits traits;
+	bool is_gone; /* when it was read last */
 	/* Version 0: nothing was read yet. */
 	uint64_t version;
 	uint64_t
@@ -59,6 +60,12 @@ static inline struct bytes name_of(struct table *t)
 /* A family's attributes: 1, 0 = the table has no such family, or an error. */
 int hbase_family(struct table *t, struct bytes family,
 		 struct family_attrs *out);
+
+/*
+ * Are there references among what filters of the servers are shown? Then lengths
+ * and comparisons of values are not theirs to tell. 1, 0, or an error.
+ */
+int hbase_has_mob(struct table *t);
 
 /* tables.c */
 int hbase_table_open(struct store *s, struct bytes name, struct table **out);

@@ -83,17 +83,22 @@ int hbase_get(struct table *t, struct bytes row, struct bytes family,
 	struct family_attrs attrs;
 	struct decoder cells;
 	struct attempt call = {0};
-	int r = hbase_shown(snap, &t);
+	bool keys;
+	int r = hbase_shown(snap, &t), mob = 0;
 
 	if (r == 0)
 		r = hbase_family(t, family, &attrs);
-	if (r <= 0)
-		return r;
-	r = get_column(t, row, &column, &range, &call, !hold, 1, &cells);
+	if (r > 0 && !hold)
+		mob = hbase_has_mob(t);
+	if (r <= 0 || mob < 0)
+		return r <= 0 ? r : mob;
+	keys = !hold && !mob;
+	r = get_column(t, row, &column, &range, &call, keys, 1, &cells);
 	if (r == 0)
 		r = cellblock_next(&cells, cell);
 	if (r > 0 && !hold) {
-		cell->value = hbase_length(cell->value);
+		cell->value = keys ? hbase_length(cell->value)
+				   : (struct bytes){.len = cell->value.len};
 	} else if (r > 0) {
 		r = buf_set(hold, cell->value) < 0
 			    ? why(-ENOMEM, "out of memory for a value")

@@ -194,23 +194,27 @@ static int add_filters(struct scan_request *q, struct table *t,
 {
 	bool range = spec->has_qual_start || spec->has_qual_stop;
 	bool by_row = q->picks || spec->raw;
-	int r;
+	/* Nobody is shown the values of rows and families. */
+	bool keys = !spec->filter &&
+		    (spec->keys_only || spec->granularity < SCAN_COLUMNS);
+	bool sized = spec->granularity >= SCAN_COLUMNS || by_row;
+	int r, mob = 0;
 
 	if (q->by_filter && !spec->raw)
 		filter_add_columns(&q->filters, q->columns, q->ncolumns);
 	r = range ? add_range(q, t, spec) : 0;
+	if (r == 0 && (spec->filter || (keys && sized)))
+		r = mob = hbase_has_mob(t);
 	if (r < 0)
 		return r;
-	if (spec->filter && !spec->raw &&
+	if (spec->filter && !spec->raw && !mob &&
 	    filter_add_part(&q->filters, spec->filter) < 0)
 		return no_memory();
 	/* Behind the range, so that it is the first cell of the range. */
 	if (spec->granularity == SCAN_ROWS && !by_row)
 		filter_add_first(&q->filters);
-	if (!spec->filter &&
-	    (spec->keys_only || spec->granularity < SCAN_COLUMNS)) {
-		/* Nobody is shown the values of rows and families. */
-		q->lengths = spec->granularity >= SCAN_COLUMNS || by_row;
+	if (keys && !(mob && sized)) {
+		q->lengths = sized;
 		filter_add_keys(&q->filters, q->lengths);
 	}
 	if (spec->granularity == SCAN_FAMILIES && !range && !by_row)

@@ -27,11 +27,11 @@ static int read_schema(struct hbase_table *t, uint64_t deadline_ns)
 	struct cluster *c = cluster_of(&t->base);
 	uint64_t number = ++t->reads;
 	struct schema now = {0};
-	bool read_only;
+	struct table_traits traits;
 	int r;
 
 	pthread_mutex_unlock(&t->lock);
-	r = admin_schema(c, bytes_str(t->name), deadline_ns, &now, &read_only);
+	r = admin_schema(c, bytes_str(t->name), deadline_ns, &now, &traits);
 	pthread_mutex_lock(&t->lock);
 	if (number < t->known) {
 		schema_free(&now);
@@ -49,7 +49,7 @@ static int read_schema(struct hbase_table *t, uint64_t deadline_ns)
 	if (!t->version || t->is_gone || !schema_equal(&now, &t->schema))
 		t->version++;
 	t->is_gone = false;
-	t->read_only = read_only;
+	t->traits = traits;
 	schema_free(&t->schema);
 	t->schema = now;
 	t->known = number;
@@ -80,17 +80,32 @@ static int refresh(struct hbase_table *t, bool anew)
 	return serves ? 0 : r;
 }
 
-int hbase_writable(struct table *base)
+static int traits_of(struct hbase_table *t, struct table_traits *out)
 {
-	struct hbase_table *t = table_of(base);
-	bool read_only;
 	int r;
 
 	pthread_mutex_lock(&t->lock);
 	r = refresh(t, false);
-	read_only = t->read_only;
+	*out = t->traits;
 	pthread_mutex_unlock(&t->lock);
-	if (r == 0 && read_only)
+	return r;
+}
+
+int hbase_has_mob(struct table *t)
+{
+	struct table_traits traits;
+	int r = traits_of(table_of(t), &traits);
+
+	return r < 0 ? r : traits.has_mob;
+}
+
+int hbase_writable(struct table *base)
+{
+	struct hbase_table *t = table_of(base);
+	struct table_traits traits;
+	int r = traits_of(t, &traits);
+
+	if (r == 0 && traits.read_only)
 		r = why(-EROFS,
 			"table %s is READONLY: set that to false in "
 			"HBase",

@@ -45,16 +45,15 @@ static int describe(struct cluster *c, struct bytes table, uint64_t deadline_ns,
 }
 
 int admin_schema(struct cluster *c, struct bytes table, uint64_t deadline_ns,
-		 struct schema *out, bool *read_only)
+		 struct schema *out, struct table_traits *traits)
 {
 	struct pb_descriptor d;
 	struct attempt call = {0};
 	int r = describe(c, table, deadline_ns, &call, &d);
 
 	if (r == 0)
-		r = descriptor_is_read_only(&d);
-	*read_only = r > 0;
-	if (r >= 0)
+		r = descriptor_traits(&d, traits);
+	if (r == 0)
 		r = descriptor_take(&d, geteuid(), getegid(), out);
 	attempt_end(&call);
 	return r;

@@ -9,11 +9,11 @@
 #define CELLFS_STORE_HBASE_ADMIN_ADMIN_H
 
 #include "store/hbase/cluster/cluster.h"
-#include "store/value/schema.h"
+#include "store/hbase/master/descriptor.h"
 
 /* Asks until @deadline_ns, 0: as any call. schema_free() frees *out. -ENOENT. */
 int admin_schema(struct cluster *c, struct bytes table, uint64_t deadline_ns,
-		 struct schema *out, bool *read_only);
+		 struct schema *out, struct table_traits *traits);
 /* As descriptor_kept_since(). */
 int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
 		     int64_t *since);

@@ -221,15 +221,28 @@ int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
 	return r;
 }
 
-int descriptor_is_read_only(const struct pb_descriptor *d)
+/* Sets *on if the attributes say that @key is true. */
+static int is_true(struct proto_list l, const char *key, bool *on)
 {
-	struct proto_list l = d->attributes;
 	struct pb_pair pair;
 	int r;
 
 	while ((r = proto_next(&l, &pair)) > 0)
-		if (bytes_eq(pair.first, bytes_str("READONLY")))
-			return same_word(pair.second, "true");
+		*on |= bytes_eq(pair.first, bytes_str(key)) &&
+		       same_word(pair.second, "true");
+	return r;
+}
+
+int descriptor_traits(const struct pb_descriptor *d, struct table_traits *out)
+{
+	struct proto_list l = d->families;
+	struct pb_family f;
+	int r;
+
+	*out = (struct table_traits){0};
+	r = is_true(d->attributes, "READONLY", &out->read_only);
+	while (r == 0 && (r = proto_next(&l, &f)) > 0)
+		r = is_true(f.attributes, "IS_MOB", &out->has_mob);
 	return r;
 }
 

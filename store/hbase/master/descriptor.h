@@ -19,8 +19,17 @@
 int descriptor_take(const struct pb_descriptor *d, uint32_t uid, uint32_t gid,
 		    struct schema *out);
 
-/* Does HBase take no change of the table's cells? 1, 0, -EPROTO. */
-int descriptor_is_read_only(const struct pb_descriptor *d);
+/* What a description says that no schema does. */
+struct table_traits {
+	bool read_only; /* HBase takes no change of the cells */
+	/*
+	 * A family has its long values in files of their own, and filters of the
+	 * servers are shown references to them.
+	 */
+	bool has_mob;
+};
+/* 0 or -EPROTO. */
+int descriptor_traits(const struct pb_descriptor *d, struct table_traits *out);
 
 /* Can HBase keep what the schema says? 0, or -EINVAL and in why() what not. */
 int descriptor_check(const struct schema *schema);

@@ -66,6 +66,14 @@ public class Client {
                 admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
                     .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build(), rows.length > 0 ? rows : null);
                 return "";
+            case "create-mob": // TABLE FAMILY: values from 100 bytes on are in files of their own
+                admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
+                    .setColumnFamily(ColumnFamilyDescriptorBuilder.newBuilder(Bytes.toBytes(w[2]))
+                        .setMobEnabled(true).setMobThreshold(100).build()).build());
+                return "";
+            case "flush": // TABLE
+                admin.flush(TableName.valueOf(w[1]));
+                return "";
             case "presplit": // TABLE FAMILY ROW...: a region from each row on
                 admin.createTable(TableDescriptorBuilder.newBuilder(TableName.valueOf(w[1]))
                     .setColumnFamily(ColumnFamilyDescriptorBuilder.of(w[2])).build(),
