@@ -294,6 +294,7 @@ static int is_above(void *arg, const struct cell *c)
 /* Versions of a column that are newer than @than, without that at @but. */
 struct newer {
 	int64_t than, but;
+	int64_t last, deleted; /* of those that were seen */
 	size_t count;
 };
 
@@ -301,8 +302,17 @@ static int count_newer(void *arg, const struct cell *c)
 {
 	struct newer *n = arg;
 
-	n->count += c->ts > n->than && c->ts != n->but;
-	return c->ts <= n->than;
+	if (c->ts <= n->than)
+		return 1;
+	if (c->kind == CELL_DELETE) {
+		n->count -= c->ts == n->last;
+		n->deleted = c->ts;
+	} else if (c->kind == CELL_PUT && c->ts != n->but && c->ts != n->last &&
+		   c->ts != n->deleted) {
+		n->count++;
+		n->last = c->ts;
+	}
+	return 0;
 }
 
 static int beneath_marker(void)
@@ -362,8 +372,10 @@ static int check_kept(struct fs *fs, const struct family_attrs *attrs,
 static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 		      const struct place *to)
 {
-	struct newer newer = {.than = to->ts, .but = -1};
+	struct newer newer = {
+		.than = to->ts, .but = -1, .last = -1, .deleted = -1};
 	struct family_attrs attrs;
+	bool raw;
 	int r = fstable_family(to->table, to->family, &attrs);
 
 	if (r <= 0 || to->kind != NODE_VERSION)
@@ -373,7 +385,9 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 		return r;
 	if (makes_room(fs, &attrs, from, to))
 		newer.but = ts;
-	r = each_key(to, false, false, count_newer, &newer);
+	/* In the classic order a version that goes may uncover older ones. */
+	raw = same_column(from, to) && !attrs.new_version_behavior;
+	r = each_key(to, raw, false, count_newer, &newer);
 	return r < 0 ? r : check_kept(fs, &attrs, newer.count, to->ts);
 }
 

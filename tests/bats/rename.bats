@@ -91,6 +91,24 @@ refused_move() {
 	[ "$(ls "$C" | tr '\n' ' ')" = "15 20 " ]
 }
 
+# In the classic order the delete of a version shows those that it pushed out.
+@test "mv of a version beneath one that its going uncovers is refused" {
+	mkdir "$M/T"
+	printf 'families open\nfamily f\n\tversions 1\n\tnew_version_behavior no\n' \
+		> "$M/T/.schema"
+	mkdir -p "$M/T/R/f/q"
+	C=$M/T/R/f/q
+	for i in 10 20 30 30; do echo "$i" > "$C/$i"; done
+	refused_move "$C/30" "$C/5" "2 newer versions"
+	mv "$C/30" "$C/25"
+	[ "$(ls "$C")" = 25 ]
+	# What a delete hides is not uncovered.
+	rm "$C"/*
+	rm "$C"/*
+	mv "$C/10" "$C/5"
+	[ "$(cat "$C/5")" = 10 ]
+}
+
 @test "mv of a version to where a delete hides it, in the classic order, is refused" {
 	mkdir "$M/T"
 	printf 'families open\nfamily f\n\tnew_version_behavior no\n' \
