@@ -106,8 +106,7 @@ enum store_ability {
 	CAN_TELL_SPACE,	     /* store_space() */
 	CAN_KEEP,	     /* store_keep() */
 	CAN_QUOTA,	     /* schema.quota */
-	/* Refused is nothing of these: the field does not say all. */
-	CAN_TELL_TTL,	   /* cell.ttl of what is read */
+	/* Refused is nothing of this: the field does not say all. */
 	CAN_TELL_SEQUENCE, /* cell.seq */
 	STORE_ABILITIES
 };

@@ -14,7 +14,6 @@ static const char *const words[STORE_ABILITIES] = {
 	[CAN_TELL_SPACE] = "tell how much room there is (df)",
 	[CAN_KEEP] = "keep files beside its tables: it is no directory",
 	[CAN_QUOTA] = "bound the bytes of a table (quota)",
-	[CAN_TELL_TTL] = "tell the ttl that a cell has of its own",
 	[CAN_TELL_SEQUENCE] =
 		"tell a version from that of its time which it replaces",
 };

@@ -35,7 +35,7 @@
 
 #include <stdbool.h>
 
-#define WIRE_VERSION 0x6366000au
+#define WIRE_VERSION 0x6366000bu
 /* The most fields that a request or a reply has. */
 #define FIELDS_MAX 10
 
