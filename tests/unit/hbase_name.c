@@ -1,5 +1,6 @@
 /* The name of a cluster, and what it asks for. */
 #include "tests/unit/unit.h"
+#include "store/hbase/backend/hbase.h"
 #include "store/hbase/backend/name.h"
 #include "store/value/why.h"
 
@@ -34,6 +35,10 @@ static void hosts_alone_ask_for_nothing(void **state)
 	assert_memory_equal(&n.security, &none, sizeof(none));
 	assert_refused("hbase://a/t", "nothing else");
 	assert_refused("hbase://a//", "nothing else");
+	/* No store is made in a directory of that name. */
+	assert_true(hbase_is_named("hbase:a") && !hbase_is_named("./hbase:a"));
+	assert_refused("hbase:a", "hbase://HOST");
+	assert_refused("hbase:/a", "hbase://HOST");
 }
 
 static void settings_stand_behind_the_hosts(void **state)

@@ -187,7 +187,7 @@ static int check(const struct security *s)
 
 bool hbase_is_named(const char *path)
 {
-	return strncmp(path, SCHEME, strlen(SCHEME)) == 0;
+	return strncmp(path, "hbase:", 6) == 0;
 }
 
 static int take_settings(const char *text, struct hbase_name *out)
@@ -206,14 +206,22 @@ static int take_settings(const char *text, struct hbase_name *out)
 
 int hbase_name_parse(const char *path, struct hbase_name *out)
 {
-	const char *hosts = path + strlen(SCHEME);
-	size_t n = strcspn(hosts, "/?");
-	const char *rest = hosts + n + (hosts[n] == '/');
+	const char *hosts, *rest;
+	size_t n;
 
 	*out = (struct hbase_name){0};
+	if (strncmp(path, SCHEME, strlen(SCHEME)) != 0)
+		return why(-EINVAL,
+			   "a cluster is named " SCHEME
+			   "HOST[:PORT], and a directory of this name ./%s",
+			   path);
+	hosts = path + strlen(SCHEME);
+	n = strcspn(hosts, "/?");
+	rest = hosts + n + (hosts[n] == '/');
 	if (*rest && *rest != '?')
 		return why(-EINVAL,
-			   "behind the hosts of %s there may be one / and "
+			   "behind the hosts of %s, which are masters and not "
+			   "ZooKeeper's, there may be one / and "
 			   "?SETTING=VALUE, and nothing else",
 			   path);
 	if (n >= sizeof(out->masters))
