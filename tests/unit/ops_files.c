@@ -7,8 +7,6 @@
 
 /* A file is removed while it is asked whether it is hidden. */
 static bool abandons;
-/* So many more looks into the store find a cell. */
-static unsigned gets = UINT32_MAX;
 /* What another does between one's look-up of a file and its opening. */
 static void (*meanwhile)(void);
 /* Of so many more scratch files the content can be had. */
@@ -27,22 +25,6 @@ bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 		writers_end(&held, WRITER_REMOVED);
 	}
 	return __real_writer_hides(fs, node, asker);
-}
-
-int __real_place_get(const struct place *p, struct cell *cell,
-		     struct buf *hold);
-int __wrap_place_get(const struct place *p, struct cell *cell,
-		     struct buf *hold);
-int __wrap_place_get(const struct place *p, struct cell *cell, struct buf *hold)
-{
-	if (gets) {
-		gets--;
-		return __real_place_get(p, cell, hold);
-	}
-	/* What is absent leaves of a buffer what it likes. */
-	if (hold)
-		hold->len = 0;
-	return 0;
 }
 
 int __real_cellfile_has_time(const struct place *p);
@@ -223,10 +205,12 @@ static void a_file_that_goes_as_another_opens_it_is_absent(void **state)
 	world_end(&w);
 }
 
-static void a_value_that_goes_at_the_first_read_is_read_as_it_was(void **state)
+static void
+a_reader_keeps_its_value_and_who_writes_has_another_node(void **state)
 {
-	uint64_t table, column, file, handle;
+	uint64_t table, column, file, now, handle;
 	struct fuse_write_in in = {.size = 3};
+	struct fuse_open_in open = {.flags = O_WRONLY};
 	struct world w;
 
 	world_begin(&w);
@@ -239,15 +223,74 @@ static void a_value_that_goes_at_the_first_read_is_read_as_it_was(void **state)
 			 0);
 	closed_file(&w, file, in.fh);
 	handle = opened_file(&w, file, O_RDONLY);
-	in.fh = opened_file(&w, file, O_WRONLY);
-	assert_int_equal(ask(&w, FUSE_WRITE, file, ARGS(in), bytes_str("two")),
+	assert_int_equal(
+		ask(&w, FUSE_OPEN, file, ARGS(open), bytes_of(NULL, 0)),
+		-ESTALE);
+	now = looked_up(&w, column, "5");
+	assert_int_not_equal(now, file);
+	in.fh = opened_file(&w, now, O_WRONLY);
+	assert_int_equal(ask(&w, FUSE_WRITE, now, ARGS(in), bytes_str("two")),
 			 0);
-	closed_file(&w, file, in.fh);
-	/* It is another when it is looked at, and gone when it is fetched. */
-	gets = 1;
+	closed_file(&w, now, in.fh);
 	assert_reads(&w, file, handle, 0, "one");
-	gets = UINT32_MAX;
 	closed_file(&w, file, handle);
+	handle = opened_file(&w, now, O_RDONLY);
+	assert_reads(&w, now, handle, 0, "two");
+	closed_file(&w, now, handle);
+	world_end(&w);
+}
+
+/* Puts the version 5 of P/f/q, and has the mount not tell it. */
+static void put_untold(struct world *w, const char *value)
+{
+	struct change c = {.op = CHANGE_PUT,
+			   .family = bytes_str("f"),
+			   .qualifier = bytes_str("q"),
+			   .ts = 5,
+			   .value = bytes_str(value)};
+	struct mutation m = {
+		.row = bytes_str("P"), .changes = &c, .nchanges = 1};
+	struct table *t;
+
+	assert_int_equal(table_open(w->store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	table_unref(t);
+}
+
+static uint64_t size_told(struct world *w, uint64_t node)
+{
+	struct fuse_getattr_in in = {0};
+	struct fuse_attr_out out;
+
+	assert_int_equal(
+		ask(w, FUSE_GETATTR, node, ARGS(in), bytes_of(NULL, 0)), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	return out.attr.size;
+}
+
+static void a_reader_keeps_its_size_while_a_put_is_not_told_yet(void **state)
+{
+	uint64_t table, column, file, now, handle;
+	struct world w;
+
+	world_begin(&w);
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	put_untold(&w, "one");
+	file = looked_up(&w, column, "5");
+	handle = opened_file(&w, file, O_RDONLY);
+	put_untold(&w, "longer");
+	now = looked_up(&w, column, "5");
+	assert_int_not_equal(now, file);
+	assert_int_equal(size_told(&w, now), 6);
+	assert_int_equal(size_told(&w, file), 3);
+	closed_file(&w, file, handle);
+	/* Nor is it told by attributes alone. */
+	handle = opened_file(&w, now, O_RDONLY);
+	put_untold(&w, "short");
+	assert_int_equal(size_told(&w, now), 6);
+	assert_int_equal(size_told(&w, looked_up(&w, column, "5")), 5);
+	closed_file(&w, now, handle);
 	world_end(&w);
 }
 
@@ -570,7 +613,9 @@ int main(void)
 		cmocka_unit_test(
 			a_file_that_goes_as_another_opens_it_is_absent),
 		cmocka_unit_test(
-			a_value_that_goes_at_the_first_read_is_read_as_it_was),
+			a_reader_keeps_its_value_and_who_writes_has_another_node),
+		cmocka_unit_test(
+			a_reader_keeps_its_size_while_a_put_is_not_told_yet),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
 		cmocka_unit_test(a_stream_holds_what_its_text_takes),
 		cmocka_unit_test(a_directory_that_is_refused_holds_nothing),
