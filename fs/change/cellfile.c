@@ -579,7 +579,9 @@ int cellfile_delete_same(struct fs *fs, const struct place *p,
  */
 struct move {
 	struct change *changes;
+	size_t changes_cap;
 	size_t *at; /* offset of the value of a put */
+	size_t at_cap;
 	size_t count;
 	struct buf values;
 	struct check *checks; /* under which they are made */
@@ -598,8 +600,6 @@ static void move_release(struct move *mv)
 static int move_add(struct move *mv, struct change c)
 {
 	size_t n = mv->count + 1;
-	struct change *changes;
-	size_t *at;
 	int err;
 
 	/* Before the versions comes the delete. */
@@ -609,19 +609,16 @@ static int move_add(struct move *mv, struct change c)
 			   "a column of more than %d versions or %u "
 			   "MiB cannot be moved at once",
 			   MOVE_VERSIONS_MAX, MOVE_BYTES_MAX >> 20);
-	changes = realloc(mv->changes, n * sizeof(*changes));
-	if (!changes)
-		return -ENOMEM;
-	mv->changes = changes;
-	at = realloc(mv->at, n * sizeof(*at));
-	if (!at)
-		return -ENOMEM;
-	mv->at = at;
-	at[n - 1] = mv->values.len;
+	err = ARRAY_RESERVE(mv->changes, mv->changes_cap, n);
+	if (!err)
+		err = ARRAY_RESERVE(mv->at, mv->at_cap, n);
+	if (err)
+		return err;
+	mv->at[n - 1] = mv->values.len;
 	err = buf_append(&mv->values, c.value.data, c.value.len);
 	if (err)
 		return err;
-	changes[n - 1] = c;
+	mv->changes[n - 1] = c;
 	mv->count = n;
 	return 0;
 }
