@@ -208,6 +208,18 @@ mutant "a filtered scan names the family it moved last" store/lsm/read/scan.c \
 mutant "a sector that cannot be read fails the mount" store/lsm/table/sstable.c \
 	's/r == -EIO \? -EUCLEAN : r/r/' \
 	meson build-asan damage
+mutant "readers share their node with what another name puts" fs/change/changed.c \
+	's/renewed = known && renew\(w, node\);/renewed = false;/' \
+	bats open_files "who has a file open reads"
+mutant "readers share their node with who writes" fs/files/writer.c \
+	's/!file_locks_let_renew\(fs->nodes, named\)/named/' \
+	bats open_files "who has a file open reads"
+mutant "a lock is lost with the node" fs/kernel/file_locks.c \
+	's/ && !is_locked\(ino\)/ \&\& (is_locked(ino), true)/' \
+	bats locks "a lock on a version"
+mutant "F:Q shows what it was to who has it open" fs/change/changed.c \
+	's/if \(renew\(w, node\)\)/if (false)/' \
+	bats open_files "who has a file open reads"
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
