@@ -579,9 +579,7 @@ int cellfile_delete_same(struct fs *fs, const struct place *p,
  */
 struct move {
 	struct change *changes;
-	size_t changes_cap;
 	size_t *at; /* offset of the value of a put */
-	size_t at_cap;
 	size_t count;
 	struct buf values;
 	struct check *checks; /* under which they are made */
@@ -599,27 +597,24 @@ static void move_release(struct move *mv)
 
 static int move_add(struct move *mv, struct change c)
 {
-	size_t n = mv->count + 1;
+	size_t n = mv->count;
 	int err;
 
 	/* Before the versions comes the delete. */
-	if (n > MOVE_VERSIONS_MAX + 1 ||
+	if (n > MOVE_VERSIONS_MAX ||
 	    mv->values.len + c.value.len > MOVE_BYTES_MAX)
 		return why(-EFBIG,
 			   "a column of more than %d versions or %u "
 			   "MiB cannot be moved at once",
 			   MOVE_VERSIONS_MAX, MOVE_BYTES_MAX >> 20);
-	err = ARRAY_RESERVE(mv->changes, mv->changes_cap, n);
-	if (!err)
-		err = ARRAY_RESERVE(mv->at, mv->at_cap, n);
-	if (err)
-		return err;
-	mv->at[n - 1] = mv->values.len;
+	if (ARRAY_ONE_MORE(mv->changes, n) < 0 || ARRAY_ONE_MORE(mv->at, n) < 0)
+		return -ENOMEM;
+	mv->at[n] = mv->values.len;
 	err = buf_append(&mv->values, c.value.data, c.value.len);
 	if (err)
 		return err;
-	mv->changes[n - 1] = c;
-	mv->count = n;
+	mv->changes[n] = c;
+	mv->count++;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "store/filter/filter_inside.h"
+#include "store/value/array.h"
 #include "store/value/why.h"
 
 #define ARGS_MAX 4096
@@ -77,14 +78,10 @@ void filter_free(struct filter *f)
 /* Takes ownership of @sub, also on failure. */
 static int add_sub(struct filter *f, struct filter *sub)
 {
-	struct filter **more;
-
-	more = realloc(f->subs, (f->nsubs + 1) * sizeof(struct filter *));
-	if (!more) {
+	if (ARRAY_ONE_MORE(f->subs, f->nsubs) < 0) {
 		filter_free(sub);
 		return why(-ENOMEM, "out of memory for a filter");
 	}
-	f->subs = more;
 	f->subs[f->nsubs++] = sub;
 	return 0;
 }
@@ -99,14 +96,10 @@ static void args_free(struct parser *p)
 
 static int add_arg(struct parser *p, uint8_t kind, struct arg **out)
 {
-	struct arg *more;
-
 	if (p->nargs == ARGS_MAX)
 		return fail(p, "too many arguments");
-	more = realloc(p->args, (p->nargs + 1) * sizeof(*more));
-	if (!more)
+	if (ARRAY_ONE_MORE(p->args, p->nargs) < 0)
 		return why(-ENOMEM, "out of memory for a filter");
-	p->args = more;
 	*out = &p->args[p->nargs++];
 	**out = (struct arg){.kind = kind, .at = p->at};
 	return 0;
@@ -171,14 +164,10 @@ static int parse_args(struct parser *p)
 /* The text argument @i becomes the filter's next text. */
 static int take_text(struct parser *p, struct filter *f, size_t i)
 {
-	struct buf *more;
-
 	if (p->args[i].kind != ARG_QUOTED)
 		return fail(p, "a text without quotes before here,");
-	more = realloc(f->texts, (f->ntexts + 1) * sizeof(*more));
-	if (!more)
+	if (ARRAY_ONE_MORE(f->texts, f->ntexts) < 0)
 		return why(-ENOMEM, "out of memory for a filter");
-	f->texts = more;
 	f->texts[f->ntexts++] = p->args[i].text;
 	p->args[i].text = (struct buf){0};
 	return 0;
@@ -189,7 +178,7 @@ static int take_number(struct parser *p, struct filter *f, size_t i,
 {
 	const struct buf *b = &p->args[i].text;
 	bool minus = b->len && b->data[0] == '-';
-	int64_t n = 0, *more;
+	int64_t n = 0;
 
 	if (p->args[i].kind != ARG_BARE || b->len == minus)
 		return fail(p, "no number before here,");
@@ -202,10 +191,8 @@ static int take_number(struct parser *p, struct filter *f, size_t i,
 		return fail(p, "a number below 0 before here,");
 	if (n > max)
 		return fail(p, "too great a number before here,");
-	more = realloc(f->numbers, (f->nnumbers + 1) * sizeof(*more));
-	if (!more)
+	if (ARRAY_ONE_MORE(f->numbers, f->nnumbers) < 0)
 		return why(-ENOMEM, "out of memory for a filter");
-	f->numbers = more;
 	f->numbers[f->nnumbers++] = n;
 	return 0;
 }

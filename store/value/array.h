@@ -16,4 +16,16 @@
 
 int array_reserve(void **items, size_t *cap, size_t n, size_t size);
 
+/*
+ * The same for one more than @n items, of an array that grows by this alone: its room
+ * is the least power of two that is enough, which no field tells.
+ */
+#define ARRAY_ONE_MORE(items, n) \
+	array_one_more((void **)&(items), n, sizeof(*(items)))
+
+int array_one_more(void **items, size_t n, size_t size);
+
+/* For qsort(3): orders uint64_t. */
+int array_by_u64(const void *a, const void *b);
+
 #endif

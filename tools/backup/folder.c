@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "fs/host/host_dir.h"
+#include "store/value/array.h"
 
 #define NAME_LEN 48
 
@@ -76,20 +77,10 @@ static int remove_all(const struct folder *f, const char *name)
 
 static int add_number(struct folder *f, uint64_t number)
 {
-	uint64_t *more = realloc(f->numbers, (f->n + 1) * sizeof(*f->numbers));
-
-	if (!more)
+	if (ARRAY_ONE_MORE(f->numbers, f->n) < 0)
 		return why(-ENOMEM, "out of memory");
-	f->numbers = more;
 	f->numbers[f->n++] = number;
 	return 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
 }
 
 /* Finds the backups, and in @foreign something that is none. */
@@ -114,7 +105,7 @@ static int look(struct folder *f, bool write, char foreign[NAME_LEN])
 	}
 	closedir(d);
 	if (f->n)
-		qsort(f->numbers, f->n, sizeof(*f->numbers), by_number);
+		qsort(f->numbers, f->n, sizeof(*f->numbers), array_by_u64);
 	return r;
 }
 

@@ -164,12 +164,9 @@ void columns_free(struct columns *c)
 
 int texts_add(struct text_list *l, const char *text)
 {
-	const char **texts = realloc(l->texts, (l->n + 1) * sizeof(*texts));
-
-	if (!texts)
+	if (ARRAY_ONE_MORE(l->texts, l->n) < 0)
 		return fail_memory();
-	l->texts = texts;
-	texts[l->n++] = text;
+	l->texts[l->n++] = text;
 	return EXIT_DONE;
 }
 

@@ -1,20 +1,16 @@
 /* Parses what a write does: changes of one row, and a check. */
-#include <stdlib.h>
 
 #include "fs/text/cells.h"
+#include "store/value/array.h"
 #include "tools/line/args.h"
 #include "tools/line/fail.h"
 #include "fs/text/nearest.h"
 
 static int add_change(struct request *rq, struct change change)
 {
-	struct change *more =
-		realloc(rq->changes, (rq->nchanges + 1) * sizeof(*more));
-
-	if (!more)
+	if (ARRAY_ONE_MORE(rq->changes, rq->nchanges) < 0)
 		return fail_memory();
-	rq->changes = more;
-	more[rq->nchanges++] = change;
+	rq->changes[rq->nchanges++] = change;
 	return EXIT_DONE;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "store/hbase/cellblock/cellblock.h"
+#include "store/value/array.h"
 #include "store/value/why.h"
 
 static uint32_t type_of(const struct change *c)
@@ -49,14 +50,12 @@ static int set_ttl(struct pb_mutation *m, uint64_t ms)
 static struct pb_mutation *new_action(struct row_actions *ra,
 				      const struct change *c)
 {
-	struct pb_action *all =
-		realloc(ra->actions, (ra->n + 1) * sizeof(*all));
 	struct pb_mutation *m;
+	struct pb_action *all;
 
-	if (!all)
+	if (ARRAY_ONE_MORE(ra->actions, ra->n) < 0)
 		return NULL;
-	ra->actions = all;
-	all += ra->n;
+	all = &ra->actions[ra->n];
 	proto_init(&pb_action, all);
 	all->here = true;
 	all->index = (uint32_t)ra->n;
@@ -311,16 +310,15 @@ struct shares {
 /* The region's share, with room for @n rows; NULL: no memory. */
 static struct share *share_of(struct shares *ss, struct region *at, size_t n)
 {
-	struct share *all;
+	struct share *s;
 
 	for (size_t i = 0; i < ss->n; i++)
 		if (ss->all[i].region == at)
 			return &ss->all[i];
-	all = realloc(ss->all, (ss->n + 1) * sizeof(*all));
-	if (!all)
+	if (ARRAY_ONE_MORE(ss->all, ss->n) < 0)
 		return NULL;
-	ss->all = all;
-	return share_init(&all[ss->n++], at, n) < 0 ? NULL : &all[ss->n - 1];
+	s = &ss->all[ss->n++];
+	return share_init(s, at, n) < 0 ? NULL : s;
 }
 
 static int divide(struct cluster *c, struct bytes table, struct row_actions *ra,

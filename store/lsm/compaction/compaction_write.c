@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/table/sst_format.h"
+#include "store/value/array.h"
 #include "store/value/why.h"
 
 struct sst_options
@@ -39,15 +40,13 @@ int compaction_write(struct compaction_writer *w, struct bytes row,
 static int end_file(struct compaction_writer *w)
 {
 	struct sst_info info = {0};
-	struct sstable **tables, *t;
+	struct sstable *t;
 	char name[SST_NAME_LEN];
 	int r;
 
 	assert(w->file);
-	tables = reallocarray(w->tables, w->ntables + 1, sizeof(*tables));
-	if (!tables)
+	if (ARRAY_ONE_MORE(w->tables, w->ntables) < 0)
 		return why(-ENOMEM, "out of memory ending a table");
-	w->tables = tables;
 	r = sst_writer_finish(w->file, &info);
 	if (r < 0)
 		goto out;

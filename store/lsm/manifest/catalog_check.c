@@ -10,6 +10,7 @@
 
 #include "store/front/namespace.h"
 #include "store/lsm/manifest/levels.h"
+#include "store/value/array.h"
 #include "store/value/why.h"
 
 /* The numbers of one kind, of which no two may be the same. */
@@ -19,16 +20,9 @@ struct numbers {
 	size_t n;
 };
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int check_numbers(const struct numbers *s)
 {
-	qsort(s->at, s->n, sizeof(*s->at), compare);
+	qsort(s->at, s->n, sizeof(*s->at), array_by_u64);
 	for (size_t i = 1; i < s->n; i++)
 		if (s->at[i] == s->at[i - 1])
 			return why(-EINVAL, "two %ss have number %" PRIu64,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/wal/wal.h"
+#include "store/value/array.h"
 #include "store/value/why.h"
 
 #define READ_BYTES ((size_t)256 << 10)
@@ -86,13 +87,6 @@ static int list_one(void *arg, const char *name)
 	return buf_append(&l->numbers, &number, sizeof(number));
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int wal_segments(struct os_dir *dir, uint64_t first, uint64_t **out, size_t *n)
 {
 	struct listing l = {.first = first};
@@ -105,7 +99,7 @@ int wal_segments(struct os_dir *dir, uint64_t first, uint64_t **out, size_t *n)
 	*out = (uint64_t *)(void *)l.numbers.data;
 	*n = l.numbers.len / sizeof(uint64_t);
 	if (*n)
-		qsort(*out, *n, sizeof(uint64_t), by_number);
+		qsort(*out, *n, sizeof(uint64_t), array_by_u64);
 	return 0;
 }
 
