@@ -49,12 +49,6 @@ static void set_time(struct fs *fs, uint64_t dir)
 		dir_times_moved(&fs->dir_times, ino);
 }
 
-static bool same_column(const struct change *a, const struct change *b)
-{
-	return bytes_eq(a->family, b->family) &&
-	       bytes_eq(a->qualifier, b->qualifier);
-}
-
 /* What a mutation does. */
 enum {
 	PUTS = 1,
@@ -354,7 +348,7 @@ static void tell_change(const struct changer *w, const struct spot *row,
 
 	if (op_writes(c->op))
 		tell_put(w, row->node, m->row, c,
-			 i == 0 || !same_column(c, c - 1));
+			 i == 0 || !change_same_column(c, c - 1));
 	else if (c->op == CHANGE_DELETE_ROW)
 		invalidate_entry(w->fs->invalidator, row->dir,
 				 text_of(&row->part));
@@ -430,7 +424,7 @@ static void tell_aliases(const struct changer *w, uint64_t row,
 
 		if (c->op == CHANGE_DELETE_ROW || kind_is_family_marker(c->op))
 			wide = true;
-		else if (i == 0 || !same_column(c, c - 1) ||
+		else if (i == 0 || !change_same_column(c, c - 1) ||
 			 op_writes(c->op) != op_writes(c[-1].op))
 			tell_alias(w, row, m->row, c);
 	}
@@ -455,7 +449,7 @@ static void note(struct changes *ch, const struct mutation *m)
 		return;
 	}
 	for (const struct change *c = m->changes; c < m->changes + n; c++)
-		if (c == m->changes || !same_column(c, c - 1))
+		if (c == m->changes || !change_same_column(c, c - 1))
 			changes_in(ch, &(struct changes_dir){CHANGES_COLUMN,
 							     m->row, c->family,
 							     c->qualifier});
@@ -509,7 +503,7 @@ static bool may_settle(const struct changer *w, const struct mutation *m,
 	for (; !may && i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
 
-		if (!same_column(c, first))
+		if (!change_same_column(c, first))
 			break;
 		may = op_writes(c->op) || (w->left && c->op == CHANGE_DELETE);
 	}
@@ -537,7 +531,7 @@ static void settle(const struct changer *w, const struct mutation *m,
 	for (size_t i = 0; i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
 
-		if ((!i || !same_column(c, c - 1)) &&
+		if ((!i || !change_same_column(c, c - 1)) &&
 		    may_settle(w, m, i, missed || !done))
 			directories_settle(w, m->row, c,
 					   done && is_there(w, m));

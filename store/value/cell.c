@@ -1,6 +1,9 @@
 #include "store/value/cell.h"
 
+#include <errno.h>
+
 #include "store/value/codec.h"
+#include "store/value/why.h"
 
 const char *kind_name(uint8_t kind)
 {
@@ -48,6 +51,20 @@ int cell_name_set(struct cell_name *n, const struct cell *c)
 	n->qualifier =
 		bytes_of(n->family.data + c->family.len, c->qualifier.len);
 	return 0;
+}
+
+int change_count(struct change *c, bool present, struct buf *value)
+{
+	uint64_t sum = (uint64_t)c->delta;
+
+	if (present && value->len != 8)
+		return why(-EINVAL, "the value is %zu bytes, a counter has 8",
+			   value->len);
+	if (present)
+		sum += be64toh(bytes_load64(value->data));
+	c->result_int = (int64_t)sum;
+	sum = htobe64(sum);
+	return buf_set(value, bytes_of(&sum, sizeof(sum)));
 }
 
 bool cell_name_is(const struct cell_name *n, const struct cell *c)

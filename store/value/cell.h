@@ -167,6 +167,19 @@ struct change {
 };
 
 /*
+ * Makes the new value of a CHANGE_INCREMENT of the old one in @value, if one is
+ * @present. 0, -ENOMEM, or -EINVAL: it is no counter.
+ */
+int change_count(struct change *c, bool present, struct buf *value);
+/* Of a row, do both concern one column? */
+static inline bool change_same_column(const struct change *a,
+				      const struct change *b)
+{
+	return bytes_eq(a->family, b->family) &&
+	       bytes_eq(a->qualifier, b->qualifier);
+}
+
+/*
  * A condition that is tested atomically with the changes, against the cells
  * that are visible at that moment.
  */

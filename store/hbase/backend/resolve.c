@@ -17,21 +17,15 @@
 #include "store/hbase/calls/multi.h"
 #include "store/value/array.h"
 
-static bool same_column(const struct change *a, const struct change *b)
-{
-	return bytes_eq(a->family, b->family) &&
-	       bytes_eq(a->qualifier, b->qualifier);
-}
-
 /* Does the marker hide the put, if both are of one moment? */
 static bool hides(const struct change *marker, const struct change *put)
 {
 	switch (marker->op) {
 	case CHANGE_DELETE:
-		return same_column(marker, put) &&
+		return change_same_column(marker, put) &&
 		       marker->ts_given == put->ts_given;
 	case CHANGE_DELETE_COLUMN:
-		return same_column(marker, put) &&
+		return change_same_column(marker, put) &&
 		       marker->ts_given >= put->ts_given;
 	case CHANGE_DELETE_FAMILY_VERSION:
 		return bytes_eq(marker->family, put->family) &&
@@ -101,7 +95,7 @@ static int check_sum(const struct resolver *rs, size_t at)
 
 	for (size_t i = 0; i < at; i++)
 		taken += op_adds(rs->m->changes[i].op) &&
-			 same_column(&rs->m->changes[i], c);
+			 change_same_column(&rs->m->changes[i], c);
 	r = hbase_get(rs->t, rs->m->row, c->family, c->qualifier, TS_MAX, false,
 		      NULL, &cell, NULL);
 	if (r > 0)
@@ -118,7 +112,7 @@ static uint32_t deletes_before(const struct resolver *rs, size_t at)
 	for (size_t i = 0; i < at; i++)
 		n += rs->m->changes[i].op == CHANGE_DELETE &&
 		     rs->m->changes[i].ts > TS_MAX &&
-		     same_column(&rs->m->changes[i], c);
+		     change_same_column(&rs->m->changes[i], c);
 	return n;
 }
 
@@ -265,7 +259,7 @@ static bool is_replaced(const struct mutation *m, size_t at)
 	for (size_t i = at + 1; i < end && i < m->nchanges; i++) {
 		const struct change *next = &m->changes[i];
 
-		if (next->op == CHANGE_PUT && same_column(next, c) &&
+		if (next->op == CHANGE_PUT && change_same_column(next, c) &&
 		    next->ts_given == c->ts_given)
 			return true;
 	}
@@ -333,7 +327,7 @@ int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
 		}
 		r = resolve_one(&rs, i);
 		guarded = guarded && m->changes[i].op == CHANGE_PUT &&
-			  same_column(&m->changes[i], first);
+			  change_same_column(&m->changes[i], first);
 	}
 	if (r == 0)
 		r = add(&rs);

@@ -223,20 +223,11 @@ static bool is_dated_sum(const struct mutation *m)
 /* The new value of a sum, from the old one in @value. */
 static int add_up(struct change *c, bool found, struct buf *value)
 {
-	uint64_t sum;
-
+	if (c->op == CHANGE_INCREMENT)
+		return change_count(c, found, value);
 	if (!found)
 		value->len = 0;
-	if (c->op == CHANGE_APPEND)
-		return buf_append(value, c->value.data, c->value.len);
-	if (found && value->len != 8)
-		return why(-EINVAL, "the value is %zu bytes, a counter has 8",
-			   value->len);
-	sum = (uint64_t)c->delta +
-	      (found ? be64toh(bytes_load64(value->data)) : 0);
-	c->result_int = (int64_t)sum;
-	sum = htobe64(sum);
-	return buf_set(value, bytes_of(&sum, sizeof(sum)));
+	return buf_append(value, c->value.data, c->value.len);
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "store/lsm/read/read.h"
+#include "store/value/array.h"
 
 /* A commit reads the clock once: that costs as much as a hash. */
 static int64_t commit_now(struct commit *c)
@@ -156,8 +157,7 @@ static int resolve_delete(struct commit *c, const struct mutation *m, size_t at)
 	for (size_t i = 0; i < at; i++)
 		if (m->changes[i].op == CHANGE_DELETE &&
 		    m->changes[i].ts > TS_MAX &&
-		    bytes_eq(m->changes[i].qualifier, ch->qualifier) &&
-		    bytes_eq(m->changes[i].family, ch->family))
+		    change_same_column(&m->changes[i], ch))
 			look.older++;
 	ch->ts_given = commit_now(c);
 	r = column_read(&c->table->base, m->row, ch->family, ch->qualifier,
@@ -165,20 +165,6 @@ static int resolve_delete(struct commit *c, const struct mutation *m, size_t at)
 	if (r > 0)
 		ch->ts_given = cell.ts;
 	return r < 0 ? r : 0;
-}
-
-static int resolve_increment(struct change *ch, struct buf *value, bool present)
-{
-	uint64_t sum = (uint64_t)ch->delta;
-
-	if (present && value->len != 8)
-		return why(-EINVAL, "the value is %zu bytes, a counter has 8",
-			   value->len);
-	if (present)
-		sum += be64toh(bytes_load64(value->data));
-	ch->result_int = (int64_t)sum;
-	sum = htobe64(sum);
-	return buf_set(value, bytes_of(&sum, sizeof(sum)));
 }
 
 /* Reads the old value and makes the new one in a buffer of its own. */
@@ -189,14 +175,12 @@ static int resolve_rmw(struct commit *c, struct bytes row, struct change *ch,
 		.ts_min = ch->ts_min,
 		.ts_max = ch->ts_max ? ch->ts_max : INT64_MAX,
 	};
-	struct buf *held, *more;
+	struct buf *held;
 	struct cell cell;
 	int r;
 
-	more = realloc(c->held, (c->nheld + 1) * sizeof(*more));
-	if (!more)
+	if (ARRAY_ONE_MORE(c->held, c->nheld) < 0)
 		return why(-ENOMEM, "out of memory");
-	c->held = more;
 	held = &c->held[c->nheld++];
 	*held = (struct buf){0};
 	r = column_read(&c->table->base, row, ch->family, ch->qualifier, &look,
@@ -209,7 +193,7 @@ static int resolve_rmw(struct commit *c, struct bytes row, struct change *ch,
 	if (r > 0 && !ch->ttl_ms)
 		ch->ttl_ms = cell.ttl_ms;
 	if (ch->op == CHANGE_INCREMENT) {
-		r = resolve_increment(ch, held, r > 0);
+		r = change_count(ch, r > 0, held);
 	} else {
 		r = too_large(c, family, held->len + ch->value.len);
 		if (r == 0)
