@@ -62,10 +62,6 @@ void budget_share_init(struct budget_share *s, struct budget *b);
 int budget_hold(struct budget_share *s, uint64_t bytes);
 /* The same without getting anything back first, for who has a lock. */
 int budget_try(struct budget_share *s, uint64_t bytes);
-static inline int budget_more(struct budget_share *s, uint64_t bytes)
-{
-	return budget_hold(s, s->held + bytes);
-}
 /* What a buffer of @cap bytes takes when it grows to @len: it doubles. */
 static inline uint64_t budget_grown(uint64_t cap, uint64_t len)
 {

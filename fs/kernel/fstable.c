@@ -63,8 +63,7 @@ static void count_free(struct fstable_count *c)
 
 void fstable_unref(struct fstable *ft)
 {
-	if (!ft ||
-	    atomic_fetch_sub_explicit(&ft->refs, 1, memory_order_acq_rel) != 1)
+	if (!ft || !refs_drop(&ft->refs))
 		return;
 	snapshot_release(ft->snap);
 	table_unref(ft->table);

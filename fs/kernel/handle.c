@@ -32,10 +32,7 @@ static uint64_t number(uint32_t generation, uint32_t index)
 
 void open_file_drop(struct open_file *f)
 {
-	uint32_t refs = f ? atomic_fetch_sub(&f->refs, 1) : 0;
-
-	assert(!f || refs > 0);
-	if (refs == 1) {
+	if (f && refs_drop(&f->refs)) {
 		budget_give(&f->share);
 		f->ops->free(f);
 	}
@@ -120,7 +117,7 @@ int handles_open(struct handles *hs, struct open_file *f,
 
 	if (!f->share.budget)
 		budget_share_init(&f->share, hs->budget);
-	if (budget_more(&f->share, HANDLE_BYTES) < 0)
+	if (budget_hold(&f->share, f->share.held + HANDLE_BYTES) < 0)
 		return budget_say(hs->budget, -ENFILE);
 	r = add(hs, f, &fi->fh);
 	return r == -ENFILE ? why(r, "too many open files in the mount") : r;

@@ -33,8 +33,7 @@ void view_ref(struct view *v)
 
 void view_unref(struct view *v)
 {
-	if (!v ||
-	    atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) > 1)
+	if (!v || !refs_drop(&v->refs))
 		return;
 	buf_free(&v->rows.start);
 	buf_free(&v->rows.stop);

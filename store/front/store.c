@@ -68,12 +68,7 @@ void table_ref(struct table *t)
 
 void table_unref(struct table *t)
 {
-	uint32_t refs =
-		t ? atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel)
-		  : 0;
-
-	assert(!t || refs > 0);
-	if (refs != 1)
+	if (!t || !refs_drop(&t->refs))
 		return;
 	watch_leave(t);
 	t->store->ops->table_free(t);

@@ -29,10 +29,7 @@ const uint8_t buf_open_mark;
 
 void piece_drop(struct piece *p)
 {
-	unsigned refs = atomic_fetch_sub(&p->refs, 1);
-
-	assert(refs > 0);
-	if (refs == 1)
+	if (refs_drop(&p->refs))
 		p->free(p);
 }
 

@@ -193,6 +193,15 @@ static inline void piece_hold(struct piece *p)
 {
 	atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
+/* Drops one of @refs: is it the last one? */
+static inline bool refs_drop(_Atomic uint32_t *refs)
+{
+	uint32_t were =
+		atomic_fetch_sub_explicit(refs, 1, memory_order_acq_rel);
+
+	assert(were > 0);
+	return were == 1;
+}
 void piece_drop(struct piece *p);
 
 /* Content that may lie in a piece, which its owner holds. */

@@ -50,8 +50,7 @@ static struct region *region_get(struct region *r)
 
 void region_put(struct region *r)
 {
-	if (!r ||
-	    atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) > 1)
+	if (!r || !refs_drop(&r->refs))
 		return;
 	buf_free(&r->memory);
 	free(r);

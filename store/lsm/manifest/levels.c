@@ -30,12 +30,7 @@ void levels_ref(struct levels *l)
 
 void levels_unref(struct levels *l)
 {
-	uint32_t refs =
-		l ? atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel)
-		  : 0;
-
-	assert(!l || refs > 0);
-	if (refs != 1)
+	if (!l || !refs_drop(&l->refs))
 		return;
 	for (int i = 0; i < LEVELS_MAX; i++) {
 		for (uint32_t j = 0; j < l->level[i].nfiles; j++)

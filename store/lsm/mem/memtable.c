@@ -120,12 +120,7 @@ void memtable_ref(struct memtable *mt)
 
 void memtable_unref(struct memtable *mt)
 {
-	uint32_t refs = mt ? atomic_fetch_sub_explicit(&mt->refs, 1,
-						       memory_order_acq_rel)
-			   : 0;
-
-	assert(!mt || refs > 0);
-	if (refs != 1)
+	if (!mt || !refs_drop(&mt->refs))
 		return;
 	arena_release(&mt->arena);
 	arena_release(&mt->nodes);

@@ -37,10 +37,7 @@ void tree_ref(struct tree *t)
 
 void tree_unref(struct tree *t)
 {
-	uint32_t refs = t ? atomic_fetch_sub(&t->refs, 1) : 0;
-
-	assert(!t || refs > 0);
-	if (refs != 1)
+	if (!t || !refs_drop(&t->refs))
 		return;
 	levels_unref(t->levels);
 	free(t);
@@ -141,10 +138,7 @@ void table_state_ref(struct table_state *st)
 
 void table_state_unref(struct table_state *st)
 {
-	uint32_t refs = st ? atomic_fetch_sub(&st->refs, 1) : 0;
-
-	assert(!st || refs > 0);
-	if (refs != 1)
+	if (!st || !refs_drop(&st->refs))
 		return;
 	for (uint32_t i = 0; st->trees && i < st->schema.nfamilies; i++)
 		tree_unref(st->trees[i]);

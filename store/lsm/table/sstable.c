@@ -526,10 +526,7 @@ void sst_unref(struct sstable *t)
 {
 	char name[SST_NAME_LEN];
 
-	uint32_t refs = t ? atomic_fetch_sub(&t->refs, 1) : 0;
-
-	assert(!t || refs > 0);
-	if (refs != 1)
+	if (!t || !refs_drop(&t->refs))
 		return;
 	if (atomic_load(&t->obsolete)) {
 		/*
