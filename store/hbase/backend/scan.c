@@ -54,11 +54,6 @@ void hbase_scan_close(struct scan *base)
 	free(sc);
 }
 
-static int no_memory(void)
-{
-	return why(-ENOMEM, "out of memory for a scan");
-}
-
 static int begin(struct hbase_scan *sc, struct table *t,
 		 const struct scan_spec *spec)
 {
@@ -98,7 +93,7 @@ int hbase_scan_open(struct table *t, const struct scan_spec *spec,
 		return r;
 	sc = calloc(1, sizeof(*sc));
 	if (!sc)
-		return no_memory();
+		return scan_no_memory();
 	if (spec->filter)
 		pick_rows(&narrowed);
 	r = begin(sc, t, &narrowed);
@@ -287,7 +282,7 @@ static int next_result(struct hbase_scan *sc, struct cell *out)
 	if (new_row && sc->limit_rows && sc->rows == sc->limit_rows)
 		return 0;
 	sc->rows += new_row;
-	return cell_name_set(&sc->last, out) < 0 ? no_memory() : 1;
+	return cell_name_set(&sc->last, out) < 0 ? scan_no_memory() : 1;
 }
 
 /*

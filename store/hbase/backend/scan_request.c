@@ -9,7 +9,7 @@
 /* The first batch is small, since many scans end soon. */
 #define ROWS_FIRST 128
 
-static int no_memory(void)
+int scan_no_memory(void)
 {
 	return why(-ENOMEM, "out of memory for a scan");
 }
@@ -37,7 +37,7 @@ static int reserve(struct scan_request *q, const struct scan_spec *spec)
 	q->ranges = calloc(spec->nfamily_ranges + 1, sizeof(*q->ranges));
 	return !q->columns || !q->qualifiers || !q->ranges ||
 			       buf_reserve(&q->names, total) < 0
-		       ? no_memory()
+		       ? scan_no_memory()
 		       : 0;
 }
 
@@ -209,7 +209,7 @@ static int add_filters(struct scan_request *q, struct table *t,
 		return r;
 	if (spec->filter && !spec->raw && !mob &&
 	    filter_add_part(&q->filters, spec->filter) < 0)
-		return no_memory();
+		return scan_no_memory();
 	/* Behind the range, so that it is the first cell of the range. */
 	if (spec->granularity == SCAN_ROWS && !by_row)
 		filter_add_first(&q->filters);
@@ -265,7 +265,7 @@ static int ask_families(struct scan_request *q, struct pb_scan *scan)
 		return 0;
 	q->families = calloc(q->ncolumns, sizeof(*q->families));
 	if (!q->families)
-		return no_memory();
+		return scan_no_memory();
 	for (size_t i = 0; i < q->ncolumns; i++) {
 		q->families[i].here = true;
 		q->families[i].family = q->columns[i].family;

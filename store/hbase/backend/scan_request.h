@@ -48,5 +48,7 @@ int scan_request_init(struct scan_request *q, struct table *t,
 /* Is the cell of a raw scan of a column that was asked for? */
 bool scan_request_wants(const struct scan_request *q, const struct cell *c);
 void scan_request_free(struct scan_request *q);
+/* -ENOMEM, as a sentence. */
+int scan_no_memory(void);
 
 #endif

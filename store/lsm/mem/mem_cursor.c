@@ -74,7 +74,7 @@ static int mem_seek_row(struct cursor *base, struct bytes row)
 	if (r <= 0)
 		return r < 0 ? r : stand_on(c, NULL);
 	return stand_on(c, row.len ? at_least(ix, row, &c->pos)
-				   : memindex_first(ix, &c->pos));
+				   : memindex_edge(ix, false, &c->pos));
 }
 
 int memtable_cursor_find(struct mem_cursor *c, struct bytes row, uint64_t token)
@@ -101,7 +101,7 @@ static int mem_seek_back(struct cursor *base, struct bytes row, bool inclusive)
 	if (row.len)
 		return stand_on(c,
 				memindex_below(ix, &row, inclusive, &c->pos));
-	return stand_on(c, memindex_last(ix, &c->pos));
+	return stand_on(c, memindex_edge(ix, true, &c->pos));
 }
 
 /* Finds the index position of a row that seek_exact() found; 0 if there is none. */

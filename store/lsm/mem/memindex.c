@@ -199,8 +199,8 @@ void *memindex_below(const struct memindex *ix, const void *key, bool inclusive,
 	return rank ? pos_item(pos) : NULL;
 }
 
-static void *edge(const struct memindex *ix, bool last,
-		  struct memindex_pos *pos)
+void *memindex_edge(const struct memindex *ix, bool last,
+		    struct memindex_pos *pos)
 {
 	struct memindex_node *kid,
 		*node = atomic_load_explicit(&ix->root, memory_order_acquire);
@@ -226,16 +226,6 @@ static void *edge(const struct memindex *ix, bool last,
 	pos->order = node_order(node);
 	pos->at = last ? order_len(pos->order) - 1 : 0;
 	return pos_item(pos);
-}
-
-void *memindex_first(const struct memindex *ix, struct memindex_pos *pos)
-{
-	return edge(ix, false, pos);
-}
-
-void *memindex_last(const struct memindex *ix, struct memindex_pos *pos)
-{
-	return edge(ix, true, pos);
 }
 
 void memindex_ahead(const struct memindex_pos *pos, bool forward)

@@ -67,8 +67,9 @@ void *memindex_at_least(const struct memindex *ix, const void *key,
 /* The last item < @key (<= if @inclusive), or NULL. */
 void *memindex_below(const struct memindex *ix, const void *key, bool inclusive,
 		     struct memindex_pos *pos);
-void *memindex_first(const struct memindex *ix, struct memindex_pos *pos);
-void *memindex_last(const struct memindex *ix, struct memindex_pos *pos);
+/* The first item, or the @last one. */
+void *memindex_edge(const struct memindex *ix, bool last,
+		    struct memindex_pos *pos);
 /*
  * The next or previous item in the leaf. NULL at the leaf's edge: the caller
  * then seeks from pos->high, or from its present item.

@@ -384,7 +384,7 @@ out:
 	return rc;
 }
 
-static void wal_free(struct wal *w)
+void wal_abandon(struct wal *w)
 {
 	os_close(w->file);
 	os_close(w->ring);
@@ -430,7 +430,7 @@ int wal_open(struct os_dir *dir, const struct wal_options *o,
 	return 0;
 
 fail:
-	wal_free(w);
+	wal_abandon(w);
 	return rc;
 }
 
@@ -465,13 +465,8 @@ int wal_close(struct wal *w)
 	if (rc == 0 && w->reserve)
 		os_discard(w->dir, WAL_RESERVE_NAME);
 out:
-	wal_free(w);
+	wal_abandon(w);
 	return rc;
-}
-
-void wal_abandon(struct wal *w)
-{
-	wal_free(w);
 }
 
 int wal_health(struct wal *w)
