@@ -74,11 +74,6 @@ static struct bytes no_dir(void)
 	return bytes_of(NULL, 0);
 }
 
-static struct bytes key_of(const uint64_t *node)
-{
-	return bytes_of(node, sizeof(*node));
-}
-
 static int add_part(struct buf *out, struct bytes part)
 {
 	uint32_t len = (uint32_t)part.len;
@@ -131,7 +126,7 @@ static int version_new(uint64_t node, const struct place *from,
 		r = coordinates(from->table, from->row, from->family,
 				from->qualifier, from->ts, &name);
 	if (r == 0)
-		r = sorted_node_init(&v->by_node, no_dir(), key_of(&node));
+		r = sorted_node_init(&v->by_node, no_dir(), node_key(&node));
 	if (r == 0)
 		r = sorted_node_init(&v->by_name, no_dir(), buf_bytes(&name));
 	buf_free(&name);
@@ -224,7 +219,8 @@ void moved_forget(struct fs *fs, uint64_t node)
 	if (!mv->count)
 		return;
 	pthread_mutex_lock(&mv->lock);
-	v = (struct version *)sorted_find(&mv->nodes, no_dir(), key_of(&node));
+	v = (struct version *)sorted_find(&mv->nodes, no_dir(),
+					  node_key(&node));
 	if (v)
 		take_out(mv, v);
 	pthread_mutex_unlock(&mv->lock);
@@ -256,7 +252,8 @@ static int find(struct fs *fs, uint64_t node, struct place *from,
 	if (!mv->count)
 		return 0;
 	pthread_mutex_lock(&mv->lock);
-	v = (struct version *)sorted_find(&mv->nodes, no_dir(), key_of(&node));
+	v = (struct version *)sorted_find(&mv->nodes, no_dir(),
+					  node_key(&node));
 	if (v) {
 		r = place_copy(from, &v->from);
 		*value = v->value;
@@ -344,8 +341,8 @@ void moved_forget_table(struct fs *fs, const struct fstable *ft)
 	uint64_t table = fstable_id(ft), node;
 	struct buf at = {0};
 
-	if (fs->moved->count && buf_set(&at, key_of(&table)) == 0)
-		while ((node = next_of(fs->moved, key_of(&table), &at)))
+	if (fs->moved->count && buf_set(&at, node_key(&table)) == 0)
+		while ((node = next_of(fs->moved, node_key(&table), &at)))
 			moved_forget(fs, node);
 	buf_free(&at);
 }

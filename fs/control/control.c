@@ -261,47 +261,37 @@ static int sync_written(struct fs *fs, struct bytes data)
 	return fs_sync(fs);
 }
 
-static int flush_text(struct fs *fs, struct buf *out)
-{
-	return buf_printf(out,
-			  "Write a table's name here, or an empty line for "
-			  "all: memory is written to table files.\n");
-}
-
-static int compact_text(struct fs *fs, struct buf *out)
-{
-	return buf_printf(out,
-			  "Write a table's name here, or an empty line for "
-			  "all: what nobody sees any more leaves the disk.\n");
-}
-
-static int sync_text(struct fs *fs, struct buf *out)
-{
-	return buf_printf(out, "Write anything here: all that was acknowledged "
-			       "before is on disk when the write returns.\n");
-}
-
 static const struct {
-	/* Appends the text. 0 or a negative errno. */
+	/* Appends the text: 0 or a negative errno. NULL: the text is @says. */
 	int (*text)(struct fs *fs, struct buf *out);
 	/* Called with the bytes written into the file. */
 	int (*written)(struct fs *fs, struct bytes data);
+	const char *says;
 } acts[CONTROL_FILES] = {
-	[CONTROL_COMPACT] = {compact_text, compact_written},
+	[CONTROL_COMPACT] = {NULL, compact_written,
+			     "Write a table's name here, or an empty line for "
+			     "all: what nobody sees any more leaves the "
+			     "disk.\n"},
 	[CONTROL_ERRORS] = {errors_text},
-	[CONTROL_FLUSH] = {flush_text, flush_written},
+	[CONTROL_FLUSH] = {NULL, flush_written,
+			   "Write a table's name here, or an empty line for "
+			   "all: memory is written to table files.\n"},
 	[CONTROL_HELP] = {help_text},
 	[CONTROL_METRICS] = {metrics_text},
 	[CONTROL_OPTIONS] = {options_text},
 	[CONTROL_STATS] = {stats_text},
 	[CONTROL_STATUS] = {status_text},
-	[CONTROL_SYNC] = {sync_text, sync_written},
+	[CONTROL_SYNC] = {NULL, sync_written,
+			  "Write anything here: all that was acknowledged "
+			  "before is on disk when the write returns.\n"},
 	[CONTROL_VERSION] = {version_text},
 };
 
 int control_text(struct fs *fs, enum control_id id, struct buf *out)
 {
-	return acts[id].text(fs, out);
+	const char *says = acts[id].says;
+
+	return says ? buf_printf(out, "%s", says) : acts[id].text(fs, out);
 }
 
 int control_written(struct fs *fs, enum control_id id, struct bytes data)

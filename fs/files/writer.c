@@ -95,7 +95,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 	err = place_copy(&w->place, p);
 	if (err)
 		goto fail;
-	err = sorted_node_init(&w->by_node, writer_node_key(&p->node),
+	err = sorted_node_init(&w->by_node, node_key(&p->node),
 			       bytes_of(&w, sizeof(w)));
 	if (err)
 		goto fail;

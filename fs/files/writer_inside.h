@@ -54,12 +54,6 @@ struct writer {
 	struct writer *next_held;
 };
 
-/* The key of a node's writers in the registry. */
-static inline struct bytes writer_node_key(const uint64_t *node)
-{
-	return bytes_of(node, sizeof(*node));
-}
-
 extern const struct file_ops writer_ops, writer_scratch_ops;
 
 static inline struct writer *writer_of(struct open_file *f)

@@ -52,7 +52,7 @@ static struct writer *writer_next(struct fs *fs, uint64_t node,
 	if (!ws->open)
 		return NULL;
 	pthread_mutex_lock(&ws->lock);
-	n = sorted_next(&ws->writers, writer_node_key(&node), last != NULL,
+	n = sorted_next(&ws->writers, node_key(&node), last != NULL,
 			bytes_of(&last, sizeof(last)));
 	if (n)
 		open_file_hold(&((struct writer *)n)->file);

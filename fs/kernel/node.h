@@ -31,6 +31,12 @@
 struct nodes;
 struct fstable;
 
+/* The number of a node as a key of what is kept beside it. */
+static inline struct bytes node_key(const uint64_t *node)
+{
+	return bytes_of(node, sizeof(*node));
+}
+
 /* What a node is (tree/kind.h); the order means nothing. */
 enum node_kind {
 	NODE_ROOT,	   /* the mount */

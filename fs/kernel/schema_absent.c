@@ -140,23 +140,13 @@ int schema_absent_look(struct schema_absent *s, pid_t who, bool plain)
 	return r;
 }
 
-void schema_absent_table_asked(struct schema_absent *s, pid_t who)
+void schema_absent_table(struct schema_absent *s, pid_t who, bool found)
 {
 	if (!schema_absent_is_asked(s))
 		return;
 	pthread_mutex_lock(&s->lock);
 	if (s->maker == who)
-		s->looks++;
-	pthread_mutex_unlock(&s->lock);
-}
-
-void schema_absent_table_found(struct schema_absent *s, pid_t who)
-{
-	if (!schema_absent_is_asked(s))
-		return;
-	pthread_mutex_lock(&s->lock);
-	if (s->maker == who)
-		s->looks = 0;
+		s->looks = found ? 0 : s->looks + 1;
 	pthread_mutex_unlock(&s->lock);
 }
 

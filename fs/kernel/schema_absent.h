@@ -66,10 +66,11 @@ bool schema_absent_to_all(struct schema_absent *s);
  * wrote it.
  */
 int schema_absent_look(struct schema_absent *s, pid_t who, bool plain);
-/* To be called for a GETATTR of the table. */
-void schema_absent_table_asked(struct schema_absent *s, pid_t who);
-/* To be called for a LOOKUP of the table: a walk begins; a rename has two. */
-void schema_absent_table_found(struct schema_absent *s, pid_t who);
+/*
+ * To be called for a GETATTR of the table, and with @found for a LOOKUP: a walk
+ * begins; a rename has two.
+ */
+void schema_absent_table(struct schema_absent *s, pid_t who, bool found);
 /*
  * Is a thread between the two requests? Then the kernel must not cache
  * attributes of the table.

@@ -84,11 +84,6 @@ int overlay_new(struct nodes *nodes, struct overlay **out)
 	return 0;
 }
 
-static struct bytes dir_of(const uint64_t *parent)
-{
-	return bytes_of(parent, sizeof(*parent));
-}
-
 static struct sorted *tree_of(struct overlay *ov, uint64_t dir)
 {
 	return &ov->trees[XXH3_64bits(&dir, sizeof(dir)) % TREES];
@@ -150,7 +145,7 @@ static size_t cost_of(const struct entry *en)
 static int entry_keys(struct entry *en, struct bytes key, struct bytes name,
 		      size_t order)
 {
-	struct bytes dir = dir_of(&en->parent);
+	struct bytes dir = node_key(&en->parent);
 	uint8_t *at = en->memory + key.len;
 	int err = sorted_node_place(&en->by_key, at, dir, order);
 
@@ -223,7 +218,7 @@ static struct slot *slot_of(struct overlay *ov, struct bytes key)
 /* REQUIRES: lock. */
 static void set_late(struct overlay *ov, struct entry *en, bool late)
 {
-	struct slot *slot = slot_of(ov, dir_of(&en->parent));
+	struct slot *slot = slot_of(ov, node_key(&en->parent));
 
 	slot->late += (uint32_t)late - (uint32_t)en->late;
 	en->late = late;
@@ -332,7 +327,7 @@ int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
 /* REQUIRES: lock. */
 static bool holds(struct overlay *ov, uint64_t dir)
 {
-	return sorted_next(tree_of(ov, dir), dir_of(&dir), false,
+	return sorted_next(tree_of(ov, dir), node_key(&dir), false,
 			   bytes_of(NULL, 0)) != NULL;
 }
 
@@ -366,7 +361,7 @@ int overlay_next(struct overlay *ov, uint64_t parent, const struct bytes *after,
 		order_put(*after, out->rank + 1, bytes_of(NULL, 0), order.data);
 	}
 	pthread_mutex_lock(&ov->lock);
-	n = sorted_next(tree_of(ov, parent), dir_of(&parent), after != NULL,
+	n = sorted_next(tree_of(ov, parent), node_key(&parent), after != NULL,
 			buf_bytes(&order));
 	if (n) {
 		struct entry *en = by_key_entry(n);
@@ -490,7 +485,7 @@ void overlay_take_back(struct overlay *ov, uint64_t parent, struct bytes name)
 
 static void note_move(struct overlay *ov, uint64_t parent)
 {
-	slot_of(ov, dir_of(&parent))->moves++;
+	slot_of(ov, node_key(&parent))->moves++;
 	ov->moves++;
 }
 
@@ -536,9 +531,9 @@ static bool all_implied(struct overlay *ov, uint64_t dir)
 {
 	struct sorted *tree = tree_of(ov, dir);
 	struct sorted_node *n =
-		sorted_next(tree, dir_of(&dir), false, bytes_of(NULL, 0));
+		sorted_next(tree, node_key(&dir), false, bytes_of(NULL, 0));
 
-	for (; n; n = sorted_next(tree, dir_of(&dir), true, sorted_name(n)))
+	for (; n; n = sorted_next(tree, node_key(&dir), true, sorted_name(n)))
 		if (!by_key_entry(n)->implied ||
 		    !all_implied(ov, by_key_entry(n)->node))
 			return false;
@@ -550,7 +545,7 @@ static void take_out_below(struct overlay *ov, uint64_t dir)
 {
 	struct sorted_node *n;
 
-	while ((n = sorted_next(tree_of(ov, dir), dir_of(&dir), false,
+	while ((n = sorted_next(tree_of(ov, dir), node_key(&dir), false,
 				bytes_of(NULL, 0)))) {
 		take_out_below(ov, by_key_entry(n)->node);
 		entry_take_out(ov, by_key_entry(n));
@@ -594,7 +589,7 @@ uint64_t overlay_moves(struct overlay *ov, uint64_t parent)
 {
 	if (!parent || !ov->moves)
 		return ov->moves;
-	return slot_of(ov, dir_of(&parent))->moves;
+	return slot_of(ov, node_key(&parent))->moves;
 }
 
 uint64_t overlay_delete_begin(struct overlay *ov, struct bytes row)
@@ -672,7 +667,7 @@ static struct entry *find_idle(struct overlay *ov, uint64_t parent,
 bool overlay_settle(struct overlay *ov, uint64_t parent, struct bytes name,
 		    struct bytes row, uint64_t deletes)
 {
-	struct slot *of_dir = slot_of(ov, dir_of(&parent));
+	struct slot *of_dir = slot_of(ov, node_key(&parent));
 	struct slot *of_row = slot_of(ov, row);
 	struct entry *en;
 	bool asked;
@@ -698,7 +693,7 @@ bool overlay_has_late(struct overlay *ov, uint64_t parent)
 	if (!ov->count)
 		return false;
 	pthread_mutex_lock(&ov->lock);
-	late = slot_of(ov, dir_of(&parent))->late;
+	late = slot_of(ov, node_key(&parent))->late;
 	pthread_mutex_unlock(&ov->lock);
 	return late;
 }
@@ -740,14 +735,14 @@ void overlay_retract(struct overlay *ov, uint64_t parent, struct bytes name,
 void overlay_list_begin(struct overlay *ov, uint64_t parent)
 {
 	pthread_mutex_lock(&ov->lock);
-	slot_of(ov, dir_of(&parent))->listing++;
+	slot_of(ov, node_key(&parent))->listing++;
 	pthread_mutex_unlock(&ov->lock);
 }
 
 void overlay_list_end(struct overlay *ov, uint64_t parent)
 {
 	pthread_mutex_lock(&ov->lock);
-	slot_of(ov, dir_of(&parent))->listing--;
+	slot_of(ov, node_key(&parent))->listing--;
 	pthread_mutex_unlock(&ov->lock);
 }
 

@@ -107,7 +107,8 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 	fuse_reply_statfs(req, &st);
 }
 
-#define TIMED(name, kind, node, in_node, params, args)    \
+#define TIMED(...) TIMED_AS(__VA_ARGS__)
+#define TIMED_AS(name, kind, node, in_node, params, args) \
 	static void timed_##name params                   \
 	{                                                 \
 		struct fs *fs = fs_of(req);               \
@@ -117,32 +118,32 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 		op_##name args;                           \
 		timed_end(&t, fs);                        \
 	}
+/* Parameters that several requests have, and behind them how they are passed on. */
+#define OF_NAME                                                \
+	(fuse_req_t req, fuse_ino_t parent, const char *name), \
+		(req, parent, name)
+#define OF_FILE                                                       \
+	(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info * fi), \
+		(req, ino, fi)
+#define OF_PART                                                  \
+	(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, \
+	 struct fuse_file_info * fi),                            \
+		(req, ino, size, off, fi)
+#define OF_SYNC                                        \
+	(fuse_req_t req, fuse_ino_t ino, int datasync, \
+	 struct fuse_file_info *fi),                   \
+		(req, ino, datasync, fi)
 
-TIMED(lookup, FS_LOOKUP, parent, name,
-      (fuse_req_t req, fuse_ino_t parent, const char *name),
-      (req, parent, name))
-TIMED(getattr, FS_GETATTR, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
-      (req, ino, fi))
+TIMED(lookup, FS_LOOKUP, parent, name, OF_NAME)
+TIMED(getattr, FS_GETATTR, ino, NULL, OF_FILE)
 TIMED(setattr, FS_SETATTR, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, struct stat *attr, int set,
        struct fuse_file_info *fi),
       (req, ino, attr, set, fi))
-TIMED(readdir, FS_READDIR, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-       struct fuse_file_info *fi),
-      (req, ino, size, off, fi))
-TIMED(readdirplus, FS_READDIR, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-       struct fuse_file_info *fi),
-      (req, ino, size, off, fi))
-TIMED(open, FS_OPEN, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
-      (req, ino, fi))
-TIMED(read, FS_READ, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-       struct fuse_file_info *fi),
-      (req, ino, size, off, fi))
+TIMED(readdir, FS_READDIR, ino, NULL, OF_PART)
+TIMED(readdirplus, FS_READDIR, ino, NULL, OF_PART)
+TIMED(open, FS_OPEN, ino, NULL, OF_FILE)
+TIMED(read, FS_READ, ino, NULL, OF_PART)
 TIMED(create, FS_CREATE, parent, name,
       (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
        struct fuse_file_info *fi),
@@ -151,24 +152,14 @@ TIMED(write, FS_WRITE, ino, NULL,
       (fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
        struct fuse_file_info *fi),
       (req, ino, data, size, off, fi))
-TIMED(flush, FS_FLUSH, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi),
-      (req, ino, fi))
-TIMED(fsync, FS_FSYNC, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
-      (req, ino, datasync, fi))
-TIMED(fsyncdir, FS_FSYNC, ino, NULL,
-      (fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi),
-      (req, ino, datasync, fi))
+TIMED(flush, FS_FLUSH, ino, NULL, OF_FILE)
+TIMED(fsync, FS_FSYNC, ino, NULL, OF_SYNC)
+TIMED(fsyncdir, FS_FSYNC, ino, NULL, OF_SYNC)
 TIMED(mkdir, FS_MKDIR, parent, name,
       (fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode),
       (req, parent, name, mode))
-TIMED(rmdir, FS_RMDIR, parent, name,
-      (fuse_req_t req, fuse_ino_t parent, const char *name),
-      (req, parent, name))
-TIMED(unlink, FS_UNLINK, parent, name,
-      (fuse_req_t req, fuse_ino_t parent, const char *name),
-      (req, parent, name))
+TIMED(rmdir, FS_RMDIR, parent, name, OF_NAME)
+TIMED(unlink, FS_UNLINK, parent, name, OF_NAME)
 TIMED(rename, FS_RENAME, parent, name,
       (fuse_req_t req, fuse_ino_t parent, const char *name,
        fuse_ino_t newparent, const char *newname, unsigned flags),

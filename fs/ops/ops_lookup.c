@@ -86,8 +86,8 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r > 0 && child.kind == NODE_SCHEMA)
 		r = look_for_schema(fs, req, &child);
 	else if (r > 0 && child.kind == NODE_TABLE)
-		schema_absent_table_found(fstable_absent(child.table),
-					  fuse_req_ctx(req)->pid);
+		schema_absent_table(fstable_absent(child.table),
+				    fuse_req_ctx(req)->pid, true);
 	believed = child.kind != NODE_ALIAS || r < 0 ||
 		   gone_looked_up(&fs->gone, fuse_req_ctx(req)->pid,
 				  place_walked(&child), r > 0, monotonic_ms());
@@ -194,7 +194,7 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 	int r = place_of(fs, ino, &p);
 
 	if (r == 0 && p.kind == NODE_TABLE)
-		schema_absent_table_asked(fstable_absent(p.table), who);
+		schema_absent_table(fstable_absent(p.table), who, false);
 	if (r == 0)
 		r = fs_stat_open(fs, req, &p, fi, st);
 	nodes_told(fs->nodes, ino, asked,
