@@ -13,17 +13,7 @@
 #include "tools/line/print.h"
 #include "tools/progress/progress.h"
 
-static bool went(void *arg, uint64_t bytes)
-{
-	return progress_add(bytes);
-}
-
-static void spared(void *arg, uint64_t bytes)
-{
-	progress_less(bytes);
-}
-
-static const struct carry_watch watch = {went, spared, NULL};
+static const struct carry_watch watch = {progress_went, progress_spared, NULL};
 
 int parse_backup(struct request *rq)
 {

@@ -91,18 +91,13 @@ static int check_mounted(struct request *rq, struct checking *k)
 	return close_store(store, NULL, code);
 }
 
-static bool went(void *arg, uint64_t bytes)
-{
-	return progress_add(bytes);
-}
-
 static int check_at_rest(const char *path, struct checking *k)
 {
 	int r;
 
 	progress_begin("check", "MiB", progress_files(path));
 	r = store_is_directory(path)
-		    ? store_check_copy(path, NULL, went, say_fault, k)
+		    ? store_check_copy(path, NULL, progress_went, say_fault, k)
 		    : store_check(path, NULL, say_fault, k);
 	progress_clear();
 	if (r == -ECANCELED)

@@ -153,17 +153,9 @@ static bool is_held(void *arg, const char *name)
 }
 
 struct finding {
+	struct carry_finding of; /* first: what checks has this one */
 	const struct making *m;
-	char first[WHY_MAX];
 };
-
-static void keep_first(void *arg, const char *sentence)
-{
-	struct finding *k = arg;
-
-	if (!k->first[0])
-		snprintf(k->first, sizeof(k->first), "%s", sentence);
-}
 
 static bool is_carried(void *arg, const char *name)
 {
@@ -178,23 +170,17 @@ static bool is_carried(void *arg, const char *name)
 	return true;
 }
 
-static bool check_went(void *arg, uint64_t bytes)
-{
-	const struct finding *k = arg;
-
-	return carry_went(k->m->watch, bytes);
-}
-
 /* What was carried is as it is in the store: is that sound? */
 static int check_carried(struct making *m)
 {
-	struct finding k = {.m = m};
+	struct finding k = {.of.watch = m->watch, .m = m};
 	char *path = NULL;
 	int r;
 
 	if (asprintf(&path, "%s/" FOLDER_INCOMPLETE, m->folder->path) < 0)
 		return why(-ENOMEM, "out of memory");
-	r = store_check_copy(path, is_carried, check_went, keep_first, &k);
+	r = store_check_copy(path, is_carried, carry_check_went,
+			     carry_keep_first, &k);
 	free(path);
 	if (r <= 0)
 		return r;
@@ -202,7 +188,7 @@ static int check_carried(struct making *m)
 	return why(-EUCLEAN,
 		   "the store is damaged, and no backup of it was made: %s; "
 		   "see what is left with cellctl check and cellctl repair",
-		   k.first);
+		   k.of.first);
 }
 
 /* The newest of the kept log that @r has, unless *newest is newer. */

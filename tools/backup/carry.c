@@ -25,6 +25,21 @@ bool carry_went(const struct carry_watch *w, uint64_t bytes)
 	return !w || w->went(w->arg, bytes);
 }
 
+bool carry_check_went(void *arg, uint64_t bytes)
+{
+	const struct carry_finding *k = arg;
+
+	return carry_went(k->watch, bytes);
+}
+
+void carry_keep_first(void *arg, const char *sentence)
+{
+	struct carry_finding *k = arg;
+
+	if (!k->first[0])
+		snprintf(k->first, sizeof(k->first), "%s", sentence);
+}
+
 static int went(const struct carry_watch *w, uint64_t bytes)
 {
 	return carry_went(w, bytes) ? 0 : why(-ECANCELED, "stopped");

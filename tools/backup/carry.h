@@ -12,6 +12,7 @@
 #define CELLFS_TOOLS_BACKUP_CARRY_H
 
 #include "store/hold.h"
+#include "store/value/why.h"
 
 /*
  * Who is told how many bytes were read or written, of what is to be carried twice
@@ -35,6 +36,13 @@ enum carry_share {
 int carry_failed(const char *call, const char *name);
 /* Tells the watch, which may be NULL. False: stop. */
 bool carry_went(const struct carry_watch *w, uint64_t bytes);
+/* What a check of what was carried finds: the arg of the two below. */
+struct carry_finding {
+	const struct carry_watch *watch;
+	char first[WHY_MAX]; /* the first fault; empty: none */
+};
+bool carry_check_went(void *arg, uint64_t bytes);
+void carry_keep_first(void *arg, const char *sentence);
 /* Writes all of it to an open file, which errors name so. */
 int carry_write(int fd, struct bytes b, const char *name);
 /* The most that the watch is told of the file. */

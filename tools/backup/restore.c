@@ -176,31 +176,11 @@ static int restore_files(struct restoring *k)
 	return rc < 0 ? rc : 0;
 }
 
-struct finding {
-	const struct carry_watch *watch;
-	char first[WHY_MAX];
-};
-
-static void keep_first(void *arg, const char *sentence)
-{
-	struct finding *k = arg;
-
-	if (!k->first[0])
-		snprintf(k->first, sizeof(k->first), "%s", sentence);
-}
-
-static bool finding_went(void *arg, uint64_t bytes)
-{
-	const struct finding *k = arg;
-
-	return carry_went(k->watch, bytes);
-}
-
 static int check_restored(const struct restoring *k)
 {
-	struct finding found = {.watch = k->watch};
-	int r = store_check_copy(k->part, NULL, finding_went, keep_first,
-				 &found);
+	struct carry_finding found = {.watch = k->watch};
+	int r = store_check_copy(k->part, NULL, carry_check_went,
+				 carry_keep_first, &found);
 
 	return r > 0 ? why(-EUCLEAN, "what it has is no sound store: %s",
 			   found.first)

@@ -288,7 +288,12 @@ bool progress_add(uint64_t more)
 	return progress_at(now.done + more, now.total);
 }
 
-void progress_less(uint64_t bytes)
+bool progress_went(void *arg, uint64_t more)
+{
+	return progress_add(more);
+}
+
+void progress_spared(void *arg, uint64_t bytes)
 {
 	now.total -= bytes < now.total ? bytes : now.total;
 }

@@ -39,8 +39,9 @@ void progress_begin_output(const char *what, const char *unit, uint64_t total);
 /* So much more is done; or so much in all, of so much. False: stop. */
 bool progress_add(uint64_t more);
 bool progress_at(uint64_t done, uint64_t total);
-/* So much less than was thought is to be done. */
-void progress_less(uint64_t bytes);
+/* The same for who calls back, and: so much less than was thought is to be done. */
+bool progress_went(void *arg, uint64_t more);
+void progress_spared(void *arg, uint64_t bytes);
 /* The line goes until it is drawn anew: something else is said. */
 void progress_wipe(void);
 /* It has ended: the line goes, and no other one comes. */
