@@ -77,8 +77,7 @@ static ssize_t read_all(struct os *os, const char *path, const char *name,
 		n = os_open(d, name, OS_READ, &f);
 	if (n == 0)
 		n = os_pread(f, to, size, 0);
-	if (f)
-		os_close(f);
+	os_close(f);
 	os_dir_close(d);
 	return n;
 }

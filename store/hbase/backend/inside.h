@@ -160,7 +160,6 @@ int hbase_clear_markers(struct table *t, struct change *changes, size_t n);
 
 /* resolve.c */
 struct row_actions;
-struct pb_condition;
 /*
  * Sets ts_given of all changes, and adds them to @out. *guard is the column
  * and moment from which on nothing may be there when they are applied; its op

@@ -200,8 +200,7 @@ static void end_change(struct lsm *db, struct table *t)
 {
 	pthread_mutex_unlock(&db->commit);
 	pthread_mutex_unlock(&db->catalog);
-	if (t)
-		table_unref(t);
+	table_unref(t);
 }
 
 /* 1 if the family (NULL: any) of the table has a visible cell. Under commit. */
