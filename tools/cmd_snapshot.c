@@ -72,7 +72,7 @@ int parse_snapshot(struct request *rq)
 	return EXIT_DONE;
 }
 
-static int list(struct request *rq)
+int cmd_list_table_snapshots(struct request *rq)
 {
 	struct snapshot_info info = {.name = ""};
 	int r, code = EXIT_DONE;
@@ -152,11 +152,6 @@ static int act_shown(struct request *rq, const struct bytes names[3])
 	return r;
 }
 
-int cmd_list_table_snapshots(struct request *rq)
-{
-	return list(rq);
-}
-
 int cmd_snapshot(struct request *rq)
 {
 	struct buf holds[3] = {{0}, {0}, {0}};
@@ -169,7 +164,7 @@ int cmd_snapshot(struct request *rq)
 			return fail_table(rq, rq->of_table, r);
 	}
 	if (verb_of(rq) == LIST)
-		return list(rq);
+		return cmd_list_table_snapshots(rq);
 	for (int i = 0; code == EXIT_DONE && i < rq->nwords - 2; i++) {
 		code = parse_key(rq->words[2 + i], &holds[i]);
 		names[i] = buf_bytes(&holds[i]);

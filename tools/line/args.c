@@ -178,8 +178,7 @@ int parse_ts_arg(const char *text, int64_t *ts)
 			  text);
 }
 
-static int parse_within(const char *text, uint64_t min, uint64_t max,
-			uint64_t *n)
+int parse_within(const char *text, uint64_t min, uint64_t max, uint64_t *n)
 {
 	char *end;
 
@@ -195,11 +194,6 @@ static int parse_within(const char *text, uint64_t min, uint64_t max,
 int parse_count(const char *text, uint64_t max, uint64_t *n)
 {
 	return parse_within(text, 1, max, n);
-}
-
-int parse_limit(const char *text, uint64_t max, uint64_t *n)
-{
-	return parse_within(text, 0, max, n);
 }
 
 int parse_number(const char *text, int64_t *n)

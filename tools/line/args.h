@@ -32,8 +32,7 @@ void columns_free(struct columns *c);
 int texts_add(struct text_list *l, const char *text);
 int parse_ts_arg(const char *text, int64_t *ts);
 int parse_count(const char *text, uint64_t max, uint64_t *n);
-/* The same with 0. */
-int parse_limit(const char *text, uint64_t max, uint64_t *n);
+int parse_within(const char *text, uint64_t min, uint64_t max, uint64_t *n);
 int parse_number(const char *text, int64_t *n);
 /* A duration such as 90s or 7d; a bare number is milliseconds. */
 int parse_ms(const char *text, uint64_t *ms);

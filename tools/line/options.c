@@ -72,13 +72,13 @@ static int take_ttl(struct request *rq, const char *arg)
 
 static int take_rate(struct request *rq, const char *arg)
 {
-	return parse_limit(arg, UINT32_MAX, &rq->rate);
+	return parse_within(arg, 0, UINT32_MAX, &rq->rate);
 }
 
 static int take_keep_log(struct request *rq, const char *arg)
 {
 	rq->keeps_log = true;
-	return parse_limit(arg, UINT32_MAX, &rq->keep_log);
+	return parse_within(arg, 0, UINT32_MAX, &rq->keep_log);
 }
 
 static int take_progress(struct request *rq, const char *arg)
