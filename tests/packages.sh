@@ -45,12 +45,15 @@ logged() {
 	}
 }
 
+# What is packed here is unpacked at once.
+export DPKG_DEB_COMPRESSOR_LEVEL=0
+
 echo "== build"
 git clone -q . "$work/source"
 (
 	cd "$work/source"
 	export DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs"
-	export DEB_CFLAGS_MAINT_APPEND="-O1 -g0"
+	export DEB_CFLAGS_MAINT_APPEND="-Og -g0 -DXXH_NO_INLINE_HINTS=1"
 	logged build dpkg-buildpackage -us -uc
 )
 said=$(lintian --allow-root --display-info --pedantic --tag-display-limit 0 \
@@ -79,7 +82,7 @@ done | sed -e "$without" -e 's/ |.*//; s/ *(.*//; s/^ *//; /^libcellfs0$/d' | so
 	paste -s -d ,)
 root=$work/root
 logged root mmdebstrap --variant=minbase --include="$depends" \
-	--aptopt='Acquire::Retries "4"' \
+	--aptopt='Acquire::Retries "4"' --dpkgopt=force-unsafe-io \
 	"$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root"
 cp -r "$work/debs" "$root/tmp/debs"
 mknod -m 666 "$root/dev/fuse" c 10 229
@@ -265,7 +268,7 @@ APART
 
 echo "== static"
 logged setup meson setup "$work/static" -Dprefer_static=true -Dtests=disabled \
-	-Doptimization=g -Ddebug=false
+	-Doptimization=0 -Ddebug=false
 logged static meson install -C "$work/static" --destdir "$work/installed"
 bare=$work/bare
 mkdir -p "$bare/dev" "$bare/proc" "$bare/mnt" "$bare/tmp"
