@@ -114,10 +114,9 @@ static void install(struct world *w, const struct level_file *removed,
 static int flush(struct world *w, const struct array_cell *cells, size_t n)
 {
 	struct array_cursor c;
-	struct flush_job j = {
+	struct compaction_job j = {
 		.dir = w->dir,
 		.cache = w->cache,
-		.from = &c.base,
 		.levels = w->levels,
 		.attrs = &w->attrs,
 		.now_ms = NOW,
@@ -129,14 +128,15 @@ static int flush(struct world *w, const struct array_cell *cells, size_t n)
 	int r;
 
 	array_cursor(&c, cells, n);
-	r = flush_run(&j);
+	r = flush_run(&j, &c.base, false);
 	history_free(&j.lost);
-	if (r == 0 && j.output) {
-		struct level_file f = {0, j.output};
+	if (r == 0 && j.noutputs) {
+		struct level_file f = {0, j.outputs[0]};
 
 		install(w, NULL, 0, &f, 1);
-		sst_unref(j.output);
+		sst_unref(f.file);
 	}
+	free(j.outputs);
 	return r;
 }
 

@@ -30,10 +30,9 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 	uint64_t *snapshots, table;
 	struct levels *levels;
 	struct flush_cursor c;
-	struct flush_job job = {
+	struct compaction_job job = {
 		.dir = db->dir,
 		.cache = db->cache,
-		.from = &c.base,
 		.tree = id,
 		.attrs = &out->attrs,
 		.now_ms = os_now_ms(db->os),
@@ -44,7 +43,6 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 
 	if (!tree_live(db, id, &out->tree, &out->attrs, &table))
 		return 0;
-	job.trim = g->trim == table;
 	pthread_mutex_lock(&db->state);
 	levels = out->tree->levels;
 	levels_ref(levels);
@@ -55,7 +53,7 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		job.snapshots = snapshots;
 		r = flush_cursor_open(g->mem, id, &c);
 		if (r == 0)
-			r = flush_run(&job);
+			r = flush_run(&job, &c.base, g->trim == table);
 		cursor_close(&c.base);
 		free(snapshots);
 	}
@@ -65,7 +63,8 @@ static int flush_tree(struct lsm *db, const struct generation *g, uint32_t id,
 		tree_unref(out->tree);
 		return r;
 	}
-	out->file = job.output;
+	out->file = job.noutputs ? job.outputs[0] : NULL;
+	free(job.outputs);
 	warm_files(db, &out->file, out->file != NULL);
 	out->lost = job.lost;
 	return 1;

@@ -291,33 +291,62 @@ static int oldest_put(struct compaction_job *j, struct cursor *c, int64_t *out)
 	return r;
 }
 
+static struct retain_spec spec_of(const struct compaction_job *j)
+{
+	return (struct retain_spec){
+		.attrs = j->attrs,
+		.now_ms = j->now_ms,
+		.snapshots = j->snapshots,
+		.nsnapshots = j->nsnapshots,
+	};
+}
+
+static struct compaction_writer writer_of(const struct compaction_job *j,
+					  int level)
+{
+	return (struct compaction_writer){
+		.dir = j->dir,
+		.cache = j->cache,
+		.options = compaction_options(j->tree, j->attrs, level),
+		/* Level 0 is judged by its number of files. */
+		.file_bytes = level ? j->limits->file_bytes : UINT64_MAX,
+		.number = j->number,
+		.arg = j->arg,
+	};
+}
+
+/* Ends the last file, and hands out all. */
+static int end_job(struct compaction_job *j, const struct retain *retain,
+		   struct compaction_writer *w)
+{
+	int r = compaction_write_cut(w);
+
+	if (r < 0)
+		return r;
+	end_loss(retain, j->attrs, &j->lost);
+	for (uint32_t i = 0; i < w->ntables; i++)
+		j->bytes_out += sst_info(w->tables[i])->file_bytes;
+	j->outputs = w->tables;
+	j->noutputs = w->ntables;
+	w->tables = NULL;
+	w->ntables = 0;
+	return 0;
+}
+
 int compaction_run(struct compaction_job *j)
 {
 	struct inputs in = {0};
 	struct merge merge = {0};
 	struct retain *retain = NULL;
-	struct retain_spec spec = {
-		.attrs = j->attrs,
-		.now_ms = j->now_ms,
-		.major = j->what->major,
-		.snapshots = j->snapshots,
-		.nsnapshots = j->nsnapshots,
-		.pushed_versions = j->levels->lost.pushed_versions,
-	};
-	struct compaction_writer w = {
-		.dir = j->dir,
-		.cache = j->cache,
-		.options = compaction_options(j->tree, j->attrs, j->what->to),
-		/* Level 0 is judged by its number of files. */
-		.file_bytes = j->what->to ? j->limits->file_bytes : UINT64_MAX,
-		.number = j->number,
-		.arg = j->arg,
-		.last_of = j->what->nmasks ? &merge : NULL,
-	};
+	struct retain_spec spec = spec_of(j);
+	struct compaction_writer w = writer_of(j, j->what->to);
 	int r = inputs_open(&in, j);
 
 	if (r < 0)
 		goto out;
+	w.last_of = j->what->nmasks ? &merge : NULL;
+	spec.major = j->what->major;
+	spec.pushed_versions = j->levels->lost.pushed_versions;
 	spec.version_markers = in.version_markers;
 	merge_init(&merge, in.sources, in.nsources, UINT64_MAX);
 	if (needs_oldest_put(j, &in)) {
@@ -332,16 +361,7 @@ int compaction_run(struct compaction_job *j)
 	}
 	r = copy_rows(j, &merge.base, retain, &w);
 	if (r == 0)
-		r = compaction_write_cut(&w);
-	if (r < 0)
-		goto out;
-	end_loss(retain, j->attrs, &j->lost);
-	for (uint32_t i = 0; i < w.ntables; i++)
-		j->bytes_out += sst_info(w.tables[i])->file_bytes;
-	j->outputs = w.tables;
-	j->noutputs = w.ntables;
-	w.tables = NULL;
-	w.ntables = 0;
+		r = end_job(j, retain, &w);
 out:
 	compaction_write_free(&w);
 	retain_free(retain);
@@ -350,49 +370,33 @@ out:
 	return r;
 }
 
-int flush_run(struct flush_job *j)
+int flush_run(struct compaction_job *j, struct cursor *from, bool trim)
 {
 	struct retain *retain;
-	struct retain_spec spec = {
-		.attrs = j->attrs,
-		.now_ms = j->now_ms,
-		.flush = true,
-		.trim = j->trim,
-		.version_markers = true,
-		.snapshots = j->snapshots,
-		.nsnapshots = j->nsnapshots,
-	};
-	struct compaction_writer w = {
-		.dir = j->dir,
-		.cache = j->cache,
-		.options = compaction_options(j->tree, j->attrs, 0),
-		.file_bytes = UINT64_MAX,
-		.number = j->number,
-		.arg = j->arg,
-	};
+	struct retain_spec spec = spec_of(j);
+	struct compaction_writer w = writer_of(j, 0);
 	bool expires = j->attrs->ttl_ms != TTL_FOREVER;
-	int r = retain_new(&spec, &retain);
+	int r;
 
+	spec.flush = true;
+	spec.trim = trim;
+	spec.version_markers = true;
+	r = retain_new(&spec, &retain);
 	if (r < 0)
 		return why(r, "out of memory starting a flush");
-	r = cursor_seek_row(j->from, (struct bytes){0});
+	r = cursor_seek_row(from, (struct bytes){0});
 	while (r == 1) {
-		struct bytes row = j->from->row;
+		struct bytes row = from->row;
 		/* Of a flush that matters only to what expires. */
 		bool whole = expires &&
 			     !levels_overlap_below(j->levels, -1, row, row);
 
-		r = copy_row(j->from, retain, whole, &w, &j->lost);
+		r = copy_row(from, retain, whole, &w, &j->lost);
 		if (r == 0)
-			r = cursor_next_row(j->from);
+			r = cursor_next_row(from);
 	}
 	if (r == 0)
-		r = compaction_write_cut(&w);
-	if (r == 0) {
-		end_loss(retain, j->attrs, &j->lost);
-		j->output = w.ntables ? w.tables[0] : NULL;
-		w.ntables = 0;
-	}
+		r = end_job(j, retain, &w);
 	compaction_write_free(&w);
 	retain_free(retain);
 	return r;

@@ -186,23 +186,11 @@ struct compaction_job {
  */
 int compaction_run(struct compaction_job *j);
 
-/* The same for a memtable's tree: makes one file of level 0, or none. */
-struct flush_job {
-	struct os_dir *dir;
-	struct block_cache *cache;
-	struct cursor *from;	     /* over the frozen tree */
-	const struct levels *levels; /* all that is older */
-	bool trim;		     /* see struct retain_spec */
-	uint32_t tree;
-	const struct family_attrs *attrs;
-	int64_t now_ms;
-	const uint64_t *snapshots;
-	size_t nsnapshots;
-	uint64_t (*number)(void *arg);
-	void *arg;
-	struct sstable *output; /* NULL if no entry was left */
-	struct history lost;	/* as in a compaction */
-};
-int flush_run(struct flush_job *j);
+/*
+ * The same for the frozen tree of a memtable, over which @from is: makes one file of
+ * level 0, or none. j->levels is all that is older; what and limits are not asked,
+ * and it is not stopped. @trim: see struct retain_spec.
+ */
+int flush_run(struct compaction_job *j, struct cursor *from, bool trim);
 
 #endif
