@@ -218,8 +218,8 @@ static bool is_own(const struct changer *w, const struct change *c, int64_t ts)
 {
 	const struct place *p = w->file;
 
-	return p && !p->put && p->kind == NODE_VERSION && p->ts == ts &&
-	       bytes_eq(p->family, c->family) &&
+	return p && !p->put && !p->detached && p->kind == NODE_VERSION &&
+	       p->ts == ts && bytes_eq(p->family, c->family) &&
 	       bytes_eq(p->qualifier, c->qualifier);
 }
 

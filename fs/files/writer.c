@@ -126,6 +126,8 @@ fail:
  *
  * So is it to do when the kernel caches the file for readers, who keep what it was and
  * its size: the writer gets another node, on which no reader has it cached for a moment.
+ * A walk that ends at the node of such readers again, as one by /proc/self/fd does,
+ * opens the file all the same.
  */
 static int join(struct writer *w)
 {
@@ -133,6 +135,7 @@ static int join(struct writer *w)
 	struct fs *fs = w->fs;
 	int64_t now_ms = monotonic_ms();
 	uint64_t named = 0;
+	struct stat st;
 
 	writer_register(w);
 	nodes_find(fs->nodes, p->parent, bytes_str(p->name), &named);
@@ -142,11 +145,14 @@ static int join(struct writer *w)
 	if (gone_tell(&fs->gone, w->opener, place_walked(p), now_ms) ==
 	    -ESTALE) {
 		gone_renewed(&fs->gone, p->ino, now_ms);
-		nodes_renew(fs->nodes, p->node);
+		if (nodes_renew(fs->nodes, p->node))
+			invalidate_all_names(fs->invalidator);
 		writer_unregister(w);
 		return -ESTALE;
 	}
-	if (named == p->node)
+	nodes_keep(fs->nodes, p->node);
+	if (named == p->node ||
+	    (nodes_renewed(fs->nodes, p->node) && place_stat(fs, p, &st) > 0))
 		return 0;
 	pthread_mutex_lock(&w->lock);
 	w->state = WRITER_REMOVED;

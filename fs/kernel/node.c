@@ -448,6 +448,7 @@ void nodes_cache_end(struct nodes *ns, uint64_t id, bool used)
 		ns->caching--;
 		/* The kernel has had the answer to this open, at least. */
 		n->filled |= used;
+		n->kept &= n->caching > 0;
 		if (!n->caching && !n->filled)
 			n->cached = 0;
 	}
@@ -463,7 +464,7 @@ bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino)
 	if (!ns->caching)
 		return false;
 	n = lock_node(ns, id);
-	caching = n && n->caching;
+	caching = n && n->caching && !n->kept;
 	if (caching && ino)
 		*ino = n->ino;
 	pthread_mutex_unlock(&ns->lock);
@@ -474,12 +475,32 @@ bool nodes_renew(struct nodes *ns, uint64_t id)
 {
 	uint32_t index;
 	struct node *n = lock_index(ns, id, &index);
-	bool shared = n && n->caching;
+	bool shared = n && n->caching && !n->kept;
 
-	if (shared)
+	if (shared && !n->detached) {
 		detach(ns, n, index);
+		n->renewed = true;
+	}
 	pthread_mutex_unlock(&ns->lock);
 	return shared;
+}
+
+bool nodes_renewed(struct nodes *ns, uint64_t id)
+{
+	const struct node *n = lock_node(ns, id);
+	bool renewed = n && n->renewed;
+
+	pthread_mutex_unlock(&ns->lock);
+	return renewed;
+}
+
+void nodes_keep(struct nodes *ns, uint64_t id)
+{
+	struct node *n = lock_node(ns, id);
+
+	if (n)
+		n->kept = n->caching > 0;
+	pthread_mutex_unlock(&ns->lock);
 }
 
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many)

@@ -147,7 +147,11 @@ void nodes_cache_end(struct nodes *ns, uint64_t id, bool used);
  * look-up of the name enters another.
  */
 bool nodes_renew(struct nodes *ns, uint64_t id);
-/* Are there such handles? Then *ino is set, where @ino is not NULL. */
+/* Was the node detached so? */
+bool nodes_renewed(struct nodes *ns, uint64_t id);
+/* Until the last of those handles is released, nodes_renew() does nothing. */
+void nodes_keep(struct nodes *ns, uint64_t id);
+/* Are there handles for nodes_renew()? Then *ino is set, where @ino is not NULL. */
 bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino);
 /* How many names it has: of @many none are kept. */
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many);

@@ -40,6 +40,8 @@ struct node {
 	bool filled : 1;   /* nothing older than that is cached */
 	bool many : 1;	   /* names in the directory, when it was last listed */
 	bool believed : 1; /* see nodes_believe() */
+	bool kept : 1;	   /* see nodes_keep() */
+	bool renewed : 1;  /* see nodes_renew() */
 	uint16_t caching;  /* handles that nodes_cache() counts */
 	uint32_t cached; /* the state of what the kernel caches; 0 = nothing */
 	uint32_t age;	 /* index in the parent's ages + 1; 0 = none */

@@ -136,6 +136,24 @@ gone_and_read() {
 	EOF
 }
 
+@test "who writes a file by the descriptor of one who reads it has written it" {
+	local file
+	for file in f:q f/q/latest f/q/5; do
+		mkdir -p "$M/T/R/f/q"
+		printf 'R\tf:q\t5\told\n' > "$M/T/.cells"
+		exec 7< "$M/T/R/$file"
+		echo new > /proc/self/fd/7
+		[ "$(cat "$M/T/R/$file")" = new ]
+		echo newer > /proc/self/fd/7
+		[ "$(cat "$M/T/R/$file")" = newer ]
+		[ "$(stat -c %s "$M/T/R/$file")" -eq 6 ]
+		rm -r "$M/T/R/f/q"
+		echo gone > /proc/self/fd/7
+		[ ! -e "$M/T/R/$file" ]
+		exec 7<&-
+	done
+}
+
 # long_values N: rows l1 to lN with a value of 5 MiB each.
 long_values() {
 	local i
