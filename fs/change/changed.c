@@ -271,6 +271,15 @@ static void tell_version(const struct changer *w, uint64_t column,
 		invalidate_entry(w->fs->invalidator, column, name);
 }
 
+/* It is looked up each time, so that no more is to be told of it. */
+static void tell_latest(const struct changer *w, uint64_t column)
+{
+	uint64_t node;
+
+	if (nodes_find(w->fs->nodes, column, bytes_str("latest"), &node))
+		renew(w, node);
+}
+
 /* @first: the changes of the mutation before it are not of the column. */
 static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 		     const struct change *c, bool first)
@@ -284,6 +293,7 @@ static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 		return;
 	}
 	if (first) {
+		tell_latest(w, s.node);
 		tell_fallen(w, s.node, key, c);
 		if (!is_own(w, c, c->ts_given) ||
 		    !knows_of_own(w, s.node, c->ts_given))
@@ -297,6 +307,7 @@ static void tell_delete(const struct changer *w, uint64_t column,
 			const struct change *c)
 {
 	set_time(w->fs, column);
+	tell_latest(w, column);
 	/* Whoever removes a name by itself knows that the directory changed. */
 	if (!is_own(w, c, c->ts_given))
 		invalidate_inode(w->fs->invalidator, column, true);

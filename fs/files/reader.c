@@ -308,9 +308,7 @@ bool reader_stat_older(struct fs *fs, const struct place *p,
 	return is_cached(p) && !p->detached &&
 	       nodes_caching(fs->nodes, p->node, NULL) &&
 	       stat_handle(fs, p->node, true, older) &&
-	       older->st_size != st->st_size &&
-	       file_locks_let_renew(fs->nodes, p->node) &&
-	       nodes_renew(fs->nodes, p->node);
+	       older->st_size != st->st_size;
 }
 
 static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,

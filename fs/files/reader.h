@@ -23,8 +23,7 @@ int reader_open_place(struct fs *fs, struct place *p,
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
 /*
  * The file has the attributes @st now. Does the kernel cache it for readers with
- * another size, since who has put it again is about to tell? Then *older is theirs,
- * and so is the node from now on (nodes_renew()).
+ * another size, since who has put it again is about to tell? Then *older is theirs.
  */
 bool reader_stat_older(struct fs *fs, const struct place *p,
 		       const struct stat *st, struct stat *older);

@@ -26,5 +26,10 @@ bool file_locks_let_renew(struct nodes *ns, uint64_t id)
 {
 	uint64_t ino;
 
-	return nodes_caching(ns, id, &ino) && !is_locked(ino);
+	if (!nodes_caching(ns, id, &ino))
+		return false;
+	if (!is_locked(ino))
+		return true;
+	nodes_keep(ns, id);
+	return false;
 }

@@ -13,7 +13,9 @@ struct nodes;
 
 /*
  * Before the file gets another content: is nodes_renew() to be called? Reads
- * /proc/locks if so, where processes of other pid namespaces are not seen.
+ * /proc/locks if so, where processes of other pid namespaces are not seen. A file that
+ * is locked keeps its node until those who have it open now close it: they may be about
+ * to lock it.
  */
 bool file_locks_let_renew(struct nodes *ns, uint64_t id);
 

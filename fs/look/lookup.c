@@ -5,6 +5,7 @@
 #include "fs/change/moved.h"
 #include "fs/files/reader.h"
 #include "fs/files/writer.h"
+#include "fs/kernel/file_locks.h"
 #include "fs/memory/write_state.h"
 
 /* A lookup that races with moves in the overlay is retried so many times. */
@@ -148,16 +149,17 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 }
 
 int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
-		 const struct fuse_file_info *fi, struct stat *st)
+		 const struct fuse_file_info *fi, struct stat *st, bool *older)
 {
 	struct open_file *f =
 		fi ? handles_get(fs->handles, fi->fh, NULL) : NULL;
 	int r = stat_open(fs, req, p, f, st);
-	struct stat older;
+	struct stat theirs;
 
 	open_file_drop(f);
-	if (r > 0 && reader_stat_older(fs, p, st, &older))
-		*st = older;
+	*older = r > 0 && reader_stat_older(fs, p, st, &theirs);
+	if (*older)
+		*st = theirs;
 	return r;
 }
 
@@ -240,7 +242,10 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 	int r = nodes_enter(fs->nodes, parent, name, child->kind, st->st_ino,
 			    table, &child->node);
 
-	if (r == 0 && reader_stat_older(fs, child, st, &older)) {
+	if (r == 0 && reader_stat_older(fs, child, st, &older) &&
+	    file_locks_let_renew(fs->nodes, child->node) &&
+	    nodes_renew(fs->nodes, child->node)) {
+		invalidate_all_names(fs->invalidator);
 		nodes_forget(fs->nodes, child->node, 1);
 		r = nodes_enter(fs->nodes, parent, name, child->kind,
 				st->st_ino, NULL, &child->node);

@@ -18,10 +18,11 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st);
 int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st);
 /*
  * As fs_stat(), for the process of the request: of an open file the attributes
- * are those of its handle.
+ * are those of its handle. *older: they are those that the kernel caches for readers, and
+ * are not to be believed.
  */
 int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
-		 const struct fuse_file_info *fi, struct stat *st);
+		 const struct fuse_file_info *fi, struct stat *st, bool *older);
 /*
  * Looks up @name in @dir, memory first: 1, *child and *st; 0 when it is absent;
  * an error. child->node is set if the kernel has one. The caller releases the

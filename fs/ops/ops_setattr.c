@@ -112,17 +112,18 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	struct place p;
 	struct stat st;
 	double timeout = 0;
+	bool older = false;
 	int r = place_of(fs, ino, &p);
 
 	nodes_believe(fs->nodes, ino, true);
 	if (!r)
 		r = do_setattr(fs, req, &p, attr, to_set, fi);
 	if (!r) {
-		r = fs_stat_open(fs, req, &p, fi, &st);
+		r = fs_stat_open(fs, req, &p, fi, &st, &older);
 		r = r ? r : -ENOENT;
 	}
 	/* The kernel takes this even if a notice about F:Q was faster. */
-	if (r > 0 && !writer_is_open(fs, ino) && p.kind != NODE_ALIAS)
+	if (r > 0 && !older && !writer_is_open(fs, ino) && p.kind != NODE_ALIAS)
 		timeout = place_attr_timeout(fs, &p, &st);
 	place_release(&p);
 	if (r < 0)

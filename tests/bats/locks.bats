@@ -56,6 +56,25 @@ add_under_lock() {
 	flock -n "$C/5" true
 }
 
+@test "a file that is put under a lock is what it is, and keeps its locks" {
+	local file
+	for file in f:q f/q/latest f/q/5; do
+		mkdir -p "$M/T/R/f/q"
+		printf 'R\tf:q\t5\told\n' > "$M/T/.cells"
+		# One is yet to lock it when another has put it.
+		exec 7< "$M/T/R/$file" 8< "$M/T/R/$file"
+		flock 8
+		printf 'R\tf:q\t5\tlonger\n' > "$M/T/.cells"
+		exec 8<&-
+		[ "$(stat -c %s "$M/T/R/$file")" -eq 6 ]
+		[ "$(cat "$M/T/R/$file")" = longer ]
+		flock 7
+		run -1 flock -n "$M/T/R/$file" true
+		exec 7<&-
+		rm -r "$M/T/R"
+	done
+}
+
 @test "flock on a row's directory holds off other processes" {
 	a_row
 	echo 0 > "$M/T/R/f:n"

@@ -215,8 +215,11 @@ mutant "readers share their node with who writes" fs/files/writer.c \
 	's/!file_locks_let_renew\(fs->nodes, named\)/named/' \
 	bats open_files "who has a file open reads"
 mutant "a lock is lost with the node" fs/kernel/file_locks.c \
-	's/ && !is_locked\(ino\)/ \&\& (is_locked(ino), true)/' \
+	's/!is_locked\(ino\)/is_locked(ino) || true/' \
 	bats locks "a lock on a version"
+mutant "a lock is lost that is taken behind a put" fs/kernel/file_locks.c \
+	's/^\tnodes_keep.*//' \
+	bats locks "put under a lock"
 mutant "F:Q shows what it was to who has it open" fs/change/changed.c \
 	's/if \(renew\(w, node\)\)/if (false)/' \
 	bats open_files "who has a file open reads"
