@@ -238,13 +238,19 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 {
 	struct fstable *table = child->kind == NODE_TABLE ? child->table : NULL;
 	struct bytes name = bytes_str(child->name);
-	struct stat older;
+	struct stat theirs;
 	int r = nodes_enter(fs->nodes, parent, name, child->kind, st->st_ino,
 			    table, &child->node);
+	bool differs = r == 0 && reader_stat_older(fs, child, st, &theirs);
+	bool renew = differs && file_locks_let_renew(fs->nodes, child->node);
 
-	if (r == 0 && reader_stat_older(fs, child, st, &older) &&
-	    file_locks_let_renew(fs->nodes, child->node) &&
-	    nodes_renew(fs->nodes, child->node)) {
+	/*
+	 * What the readers have can be newer as well. Behind a change who made it has
+	 * told, and may have given its lock to another.
+	 */
+	if (differs && changes_since(&fs->changes, child->row, child->seen)) {
+		st = &theirs;
+	} else if (renew && nodes_renew(fs->nodes, child->node)) {
 		invalidate_all_names(fs->invalidator);
 		nodes_forget(fs->nodes, child->node, 1);
 		r = nodes_enter(fs->nodes, parent, name, child->kind,

@@ -7,6 +7,8 @@
 
 /* A file is removed while it is asked whether it is hidden. */
 static bool abandons;
+/* What another does between a look at a file and the answer about it. */
+static void (*behind_look)(void);
 /* What another does between one's look-up of a file and its opening. */
 static void (*meanwhile)(void);
 /* Of so many more scratch files the content can be had. */
@@ -24,6 +26,8 @@ bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 		writers_hold(fs, node, &held);
 		writers_end(&held, WRITER_REMOVED);
 	}
+	if (behind_look)
+		behind_look();
 	return __real_writer_hides(fs, node, asker);
 }
 
@@ -296,6 +300,43 @@ static void a_reader_keeps_its_size_while_a_put_is_not_told_yet(void **state)
 	file = looked_up(&w, column, "5");
 	assert_int_equal(size_told(&w, file, &believed), 5);
 	closed_file(&w, now, handle);
+	world_end(&w);
+}
+
+static struct {
+	struct world *world;
+	uint64_t file, handle;
+} reader;
+
+static void puts_and_reads(void)
+{
+	struct answer own = answer;
+
+	behind_look = NULL;
+	put_untold(reader.world, "longer");
+	changes_row(&reader.world->fs->changes, bytes_str("P"));
+	reader.handle = opened_file(reader.world, reader.file, O_RDONLY);
+	answer = own;
+}
+
+static void a_reader_is_newer_than_a_look_up_that_took_long(void **state)
+{
+	uint64_t table, column;
+	struct fuse_entry_out e;
+	struct world w;
+
+	world_begin(&w);
+	reader.world = &w;
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	put_untold(&w, "one");
+	reader.file = looked_up(&w, column, "5");
+	behind_look = puts_and_reads;
+	assert_int_equal(looked_up(&w, column, "5"), reader.file);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.attr.size, 6);
+	assert_int_equal(e.entry_valid, 0);
+	closed_file(&w, reader.file, reader.handle);
 	world_end(&w);
 }
 
@@ -621,6 +662,8 @@ int main(void)
 			a_reader_keeps_its_value_and_who_writes_has_another_node),
 		cmocka_unit_test(
 			a_reader_keeps_its_size_while_a_put_is_not_told_yet),
+		cmocka_unit_test(
+			a_reader_is_newer_than_a_look_up_that_took_long),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
 		cmocka_unit_test(a_stream_holds_what_its_text_takes),
 		cmocka_unit_test(a_directory_that_is_refused_holds_nothing),
