@@ -19,6 +19,7 @@ struct reader {
 	/* Nothing below changes once the file is open. */
 	bool alias;	   /* counted in fs->aliases_read */
 	bool cached;	   /* counted by nodes_cache() */
+	bool passes;	   /* counted by nodes_pass() */
 	_Atomic bool used; /* the kernel has read by it */
 	uint64_t seq;	   /* of the version that was opened; 0 = merged */
 	struct stat st;
@@ -239,8 +240,11 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		r = -ESTALE;
 	if (r < 0)
 		goto fail;
-	if (is_cached(p))
+	if (is_cached(p)) {
 		rd->cached = share_cache(fs, rd, fi);
+		rd->passes = !rd->cached &&
+			     nodes_pass(fs->nodes, p->node, state_of(fs, rd));
+	}
 	fi->direct_io = !rd->cached;
 	fi->noflush = 1;
 	r = handles_open(fs->handles, &rd->file, fi);
@@ -355,6 +359,8 @@ static void reader_free(struct open_file *f)
 
 	if (rd->cached)
 		nodes_cache_end(rd->fs->nodes, rd->place.node, rd->used);
+	if (rd->passes)
+		nodes_pass_end(rd->fs->nodes, rd->place.node);
 	if (rd->alias)
 		atomic_fetch_sub(fs_alias_readers(rd->fs, rd->place.node), 1);
 	place_release(&rd->place);

@@ -419,6 +419,24 @@ int nodes_pin(struct nodes *ns, uint64_t id)
 	return n ? 0 : -ESTALE;
 }
 
+/* Have those who fill the kernel's cache of the node that content, or is there none? */
+static bool may_have(const struct node *n, uint32_t state)
+{
+	return n->cached == state || (!n->caching && !n->passing);
+}
+
+static void has(struct node *n, uint32_t state)
+{
+	n->filled &= n->cached == state;
+	n->cached = state;
+}
+
+static void forget_state(struct node *n)
+{
+	if (!n->caching && !n->passing && !n->filled)
+		n->cached = 0;
+}
+
 enum nodes_cache nodes_cache(struct nodes *ns, uint64_t id, uint32_t state)
 {
 	enum nodes_cache cache = CACHE_PASS;
@@ -426,11 +444,10 @@ enum nodes_cache nodes_cache(struct nodes *ns, uint64_t id, uint32_t state)
 
 	assert(state);
 	n = lock_node(ns, id);
-	if (n && !n->many && n->caching < UINT16_MAX &&
-	    (n->cached == state || !n->caching)) {
-		n->filled &= n->cached == state;
+	if (n && !n->many && !(n->passing && n->mixed) &&
+	    n->caching < UINT16_MAX && may_have(n, state)) {
+		has(n, state);
 		cache = n->filled ? CACHE_KEEP : CACHE_FILL;
-		n->cached = state;
 		n->caching++;
 		ns->caching++;
 	}
@@ -449,8 +466,35 @@ void nodes_cache_end(struct nodes *ns, uint64_t id, bool used)
 		/* The kernel has had the answer to this open, at least. */
 		n->filled |= used;
 		n->kept &= n->caching > 0;
-		if (!n->caching && !n->filled)
-			n->cached = 0;
+		forget_state(n);
+	}
+	pthread_mutex_unlock(&ns->lock);
+}
+
+bool nodes_pass(struct nodes *ns, uint64_t id, uint32_t state)
+{
+	struct node *n = lock_node(ns, id);
+	bool counted = n && n->passing < UINT16_MAX;
+
+	if (counted) {
+		n->mixed &= n->passing > 0;
+		n->mixed |= !may_have(n, state);
+		if (may_have(n, state))
+			has(n, state);
+		n->passing++;
+	}
+	pthread_mutex_unlock(&ns->lock);
+	return counted;
+}
+
+void nodes_pass_end(struct nodes *ns, uint64_t id)
+{
+	struct node *n = lock_node(ns, id);
+
+	if (n) {
+		n->passing--;
+		n->filled &= !n->mixed;
+		forget_state(n);
 	}
 	pthread_mutex_unlock(&ns->lock);
 }

@@ -141,6 +141,13 @@ enum nodes_cache {
 enum nodes_cache nodes_cache(struct nodes *ns, uint64_t id, uint32_t state);
 void nodes_cache_end(struct nodes *ns, uint64_t id, bool used);
 /*
+ * A file is read by a handle past the cache, which what is mapped for oneself fills all
+ * the same: nobody is to use it for another content until nodes_pass_end(). False for
+ * too many.
+ */
+bool nodes_pass(struct nodes *ns, uint64_t id, uint32_t state);
+void nodes_pass_end(struct nodes *ns, uint64_t id);
+/*
  * The file has another content from now on, by whatever name it is written. The
  * kernel has one cache and one size of a node: if there are handles by which it has
  * cached the old content, true, and the node is detached and is theirs alone; a

@@ -42,9 +42,11 @@ struct node {
 	bool believed : 1; /* see nodes_believe() */
 	bool kept : 1;	   /* see nodes_keep() */
 	bool renewed : 1;  /* see nodes_renew() */
-	uint16_t caching;  /* handles that nodes_cache() counts */
-	uint32_t cached; /* the state of what the kernel caches; 0 = nothing */
-	uint32_t age;	 /* index in the parent's ages + 1; 0 = none */
+	bool mixed : 1;	  /* some of passing have another content than cached */
+	uint16_t caching; /* handles that nodes_cache() counts */
+	uint16_t passing; /* those that nodes_pass() does */
+	uint32_t cached;  /* the state of what the kernel caches; 0 = nothing */
+	uint32_t age;	  /* index in the parent's ages + 1; 0 = none */
 	union {
 		char text[NODE_NAME_INLINE + 1];
 		char *heap;

@@ -181,6 +181,31 @@ static void handles_of_an_older_content_keep_their_node(void **state)
 	nodes_free(ns);
 }
 
+static void
+who_reads_past_the_cache_shares_it_with_its_content_alone(void **state)
+{
+	struct nodes *ns = setup();
+	uint64_t a = enter(ns, ROOT, "a");
+
+	assert_true(nodes_pass(ns, a, 1));
+	assert_false(nodes_caching(ns, a, NULL));
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_PASS);
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
+	nodes_cache_end(ns, a, true);
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_KEEP);
+	nodes_cache_end(ns, a, true);
+	/* Two contents can be in it, and either handle may stay. */
+	assert_true(nodes_pass(ns, a, 2));
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_PASS);
+	nodes_pass_end(ns, a);
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_PASS);
+	nodes_pass_end(ns, a);
+	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
+	nodes_cache_end(ns, a, true);
+	nodes_forget(ns, a, 1);
+	nodes_free(ns);
+}
+
 static void what_the_kernel_was_given_is_known(void **state)
 {
 	struct nodes *ns = setup();
@@ -835,6 +860,8 @@ int main(void)
 		cmocka_unit_test(
 			names_are_kept_while_no_handle_is_of_an_older_state),
 		cmocka_unit_test(handles_of_an_older_content_keep_their_node),
+		cmocka_unit_test(
+			who_reads_past_the_cache_shares_it_with_its_content_alone),
 		cmocka_unit_test(what_the_kernel_was_given_is_known),
 		cmocka_unit_test(long_names_are_kept_whole),
 		cmocka_unit_test(a_rename_keeps_no_long_name),
