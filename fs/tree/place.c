@@ -286,7 +286,8 @@ struct chain {
 	struct node_view leaf; /* its name is not to be looked at */
 	struct fstable *table; /* a reference: the nearest's */
 	struct buf names;      /* name, length, kind; name, length, kind; ... */
-	bool leaf_seen;
+	unsigned seen;	       /* nodes */
+	uint64_t dir_ino;      /* of the leaf's directory */
 	uint8_t near[NAMES_NEAR]; /* names lie here, until it is full */
 };
 
@@ -294,7 +295,8 @@ static void chain_init(struct chain *c)
 {
 	c->table = NULL;
 	c->names = (struct buf){.data = c->near, .cap = sizeof(c->near)};
-	c->leaf_seen = false;
+	c->seen = 0;
+	c->dir_ino = 0;
 }
 
 static void chain_free(struct chain *c)
@@ -324,10 +326,11 @@ static int chain_step(void *arg, const struct node_view *n)
 	struct chain *c = arg;
 	uint8_t tail[2] = {(uint8_t)n->name.len, n->kind}, *end;
 
-	if (!c->leaf_seen) {
-		c->leaf_seen = true;
+	if (c->seen == 0)
 		c->leaf = *n;
-	}
+	else if (c->seen == 1)
+		c->dir_ino = n->ino;
+	c->seen++;
 	/*
 	 * The nearest one: a table that a snapshot shows is below the table
 	 * itself.
@@ -360,6 +363,7 @@ static int begin_at_root(struct fs *fs, struct chain *c, struct place *out)
 		out->node = c->leaf.id;
 		out->parent = c->leaf.parent;
 		out->ino = c->leaf.ino;
+		out->dir_ino = c->dir_ino;
 		out->detached = c->leaf.detached;
 	}
 	return r;
@@ -460,7 +464,7 @@ int place_file_writable(const struct place *p)
 uint64_t place_walked(const struct place *file)
 {
 	return file->kind == NODE_ALIAS && !file->put ? file->ino
-						      : file->parent;
+						      : file->dir_ino;
 }
 
 struct bytes place_key(const struct place *p)

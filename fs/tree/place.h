@@ -55,10 +55,11 @@ struct place {
 	uint64_t node;	 /* 0 when it came from place_child() */
 	uint64_t parent; /* the directory's node */
 	uint64_t ino;
-	uint64_t seen; /* changes.h: when it was looked at */
-	uint8_t kind;  /* enum node_kind */
-	bool detached; /* unlinked or replaced since the kernel got it */
-	bool put;      /* in .put, or .put itself */
+	uint64_t dir_ino; /* the directory's */
+	uint64_t seen;	  /* changes.h: when it was looked at */
+	uint8_t kind;	  /* enum node_kind */
+	bool detached;	  /* unlinked or replaced since the kernel got it */
+	bool put;	  /* in .put, or .put itself */
 	struct fstable *table; /* a reference; NULL above tables */
 	/*
 	 * As far as the kind has them. Under a piece, row or qualifier is

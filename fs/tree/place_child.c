@@ -201,6 +201,7 @@ int place_child(struct fs *fs, const struct place *dir, struct bytes name,
 		return r;
 	out->node = 0;
 	out->parent = dir->node;
+	out->dir_ino = dir->ino;
 	out->detached = false;
 	/* A file in .put has the number that it has in the table. */
 	out->ino = place_child_ino(

@@ -545,6 +545,32 @@ static void who_makes_what_goes_again_and_again_has_made_it(void **state)
 	world_end(&w);
 }
 
+static void a_walk_is_known_when_the_kernel_has_forgotten_its_way(void **state)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	uint64_t table, row, family, column[2], file;
+	struct world w;
+
+	world_begin(&w);
+	row = a_row_with_a_cell(&w, &table);
+	family = looked_up(&w, row, "f");
+	for (int i = 0; i < 2; i++) {
+		column[i] = looked_up(&w, family, "q");
+		assert_int_equal(make_file(&w, column[i], "5"), 0);
+		file = looked_up(&w, column[i], "5");
+		assert_int_equal(ask(&w, FUSE_UNLINK, column[i],
+				     bytes_of(NULL, 0), name_of("5")),
+				 0);
+		assert_int_equal(
+			ask(&w, FUSE_OPEN, file, ARGS(in), bytes_of(NULL, 0)),
+			i ? -ENOENT : -ESTALE);
+		nodes_forget(w.fs->nodes, file, UINT64_MAX);
+		nodes_forget(w.fs->nodes, column[i], UINT64_MAX);
+	}
+	assert_int_not_equal(column[0], column[1]);
+	world_end(&w);
+}
+
 static void a_scratch_file_that_was_removed_is_opened_once_at_most(void **state)
 {
 	struct fuse_open_in in = {.flags = O_RDONLY};
@@ -675,6 +701,8 @@ int main(void)
 			what_was_removed_is_not_made_anew_by_who_writes_it),
 		cmocka_unit_test(
 			who_makes_what_goes_again_and_again_has_made_it),
+		cmocka_unit_test(
+			a_walk_is_known_when_the_kernel_has_forgotten_its_way),
 		cmocka_unit_test(
 			a_scratch_file_that_was_removed_is_opened_once_at_most),
 		cmocka_unit_test(a_file_is_cut_by_its_path),
