@@ -37,7 +37,7 @@ pause() {
 
 # mount_store [-o ...]: mounts $T/store on $M, making it when it is not there.
 mount_store() {
-	local i under below=$M
+	local under below=$M until=$((SECONDS + 60))
 
 	# The directory below is another than that of the mount. Below what a daemon left
 	# that was killed nobody can look.
@@ -48,7 +48,7 @@ mount_store() {
 	}
 	"$CELLFS" "$STORE" "$M" -f "$@" >"$LOG" 2>&1 3>&- {under}<&- &
 	DAEMON=$!
-	for ((i = 0; i < 3000; i++)); do
+	while [ "$SECONDS" -lt "$until" ]; do
 		if [ -d "$M" ] && [ ! "$M" -ef "/dev/fd/$under" ] &&
 			{ [ "$below" = "$M" ] || mountpoint -q "$M"; }; then
 			exec {under}<&-
@@ -58,7 +58,7 @@ mount_store() {
 		pause
 	done
 	exec {under}<&-
-	echo "no mount: $(cat "$LOG")" >&2
+	echo "no mount, at $((until - SECONDS)) s to go: $(cat "$LOG")" >&2
 	return 1
 }
 
@@ -215,12 +215,13 @@ a_column() {
 	C=$M/T/R/f/q
 }
 
-# settled CMD...: becomes true; half a minute is for a machine that does much
+# settled CMD...: becomes true; a minute is for a machine that does much
 # else. RELEASE, which publishes an empty value, comes after close(2) has
 # returned.
 settled() {
-	local i
-	for ((i = 0; i < 3000; i++)); do
+	local until=$((SECONDS + 60))
+
+	while [ "$SECONDS" -lt "$until" ]; do
 		"$@" && return 0
 		pause
 	done
