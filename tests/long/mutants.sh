@@ -218,7 +218,7 @@ mutant "a lock is lost with the node" fs/kernel/file_locks.c \
 	's/!is_locked\(ino\)/is_locked(ino) || true/' \
 	bats locks "a lock on a version"
 mutant "a lock is lost that is taken behind a put" fs/kernel/file_locks.c \
-	's/^\tnodes_keep.*//' \
+	's/\tnodes_keep\(ns, id\);\n//' \
 	bats locks "put under a lock"
 mutant "F:Q shows what it was to who has it open" fs/change/changed.c \
 	's/if \(renew\(w, node\)\)/if (false)/' \
