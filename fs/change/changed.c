@@ -237,7 +237,7 @@ static bool knows_of_own(const struct changer *w, uint64_t column, int64_t ts)
 		nodes_shows(nodes, column, ts));
 }
 
-/* Whoever has the file open, and the kernel its content cached, has it alone then. */
+/* Readers for whom the kernel caches the file have the node alone from then on. */
 static bool renew(const struct changer *w, uint64_t node)
 {
 	struct nodes *nodes = w->fs->nodes;
@@ -271,7 +271,7 @@ static void tell_version(const struct changer *w, uint64_t column,
 		invalidate_entry(w->fs->invalidator, column, name);
 }
 
-/* It is looked up each time, so that no more is to be told of it. */
+/* The kernel looks latest up each time, and need not be told of anything more. */
 static void tell_latest(const struct changer *w, uint64_t column)
 {
 	uint64_t node;

@@ -16,7 +16,7 @@
 struct reader {
 	struct open_file file; /* first: the one is cast to the other */
 	struct place place;
-	/* Nothing below changes once the file is open. */
+	/* Of what follows only used changes once the file is open. */
 	bool alias;	   /* counted in fs->aliases_read */
 	bool cached;	   /* counted by nodes_cache() */
 	bool passes;	   /* counted by nodes_pass() */

@@ -124,8 +124,9 @@ fail:
  * has, and that file is gone as well, it was opened before it went, as O_CREAT is to find
  * no name absent. 0 or -ESTALE. A scratch file goes by its node.
  *
- * So is it to do when the kernel caches the file for readers, who keep what it was and
- * its size: the writer gets another node, on which no reader has it cached for a moment.
+ * The kernel is also to walk the path again when it caches the file for readers, who
+ * keep what it was and its size: the writer gets another node, and for a moment nobody
+ * who opens that one to read it has it cached.
  * A walk that ends at the node of such readers again, as one by /proc/self/fd does,
  * opens the file all the same.
  */

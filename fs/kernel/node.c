@@ -425,6 +425,7 @@ static bool may_have(const struct node *n, uint32_t state)
 	return n->cached == state || (!n->caching && !n->passing);
 }
 
+/* The kernel's cache is filled with that content from now on. */
 static void has(struct node *n, uint32_t state)
 {
 	n->filled &= n->cached == state;

@@ -141,9 +141,9 @@ enum nodes_cache {
 enum nodes_cache nodes_cache(struct nodes *ns, uint64_t id, uint32_t state);
 void nodes_cache_end(struct nodes *ns, uint64_t id, bool used);
 /*
- * A file is read by a handle past the cache, which what is mapped for oneself fills all
- * the same: nobody is to use it for another content until nodes_pass_end(). False for
- * too many.
+ * A handle reads the file past the cache. A private mapping of it fills the cache all
+ * the same, so until nodes_pass_end() nobody may use the cache for another content.
+ * False: there are too many such handles.
  */
 bool nodes_pass(struct nodes *ns, uint64_t id, uint32_t state);
 void nodes_pass_end(struct nodes *ns, uint64_t id);

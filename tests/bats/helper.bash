@@ -14,8 +14,8 @@ BUILD=${BUILD:-$BATS_TEST_DIRNAME/../../build}
 CELLFS=${CELLFS:-$BUILD/fs/cellfs}
 CELLCTL=${CELLCTL:-$BUILD/tools/cellctl}
 
-# Bats notes before each command where it is, should that fail, which takes longer than
-# most commands. Here it looks when one has failed: that is where it is then, too.
+# Before each command bats notes where it is, in case the command fails. That takes longer
+# than most commands. Here bats looks only when one has failed, and finds the same place.
 bats_debug_trap() {
 	:
 }
@@ -39,8 +39,8 @@ pause() {
 mount_store() {
 	local under below=$M until=$((SECONDS + 60))
 
-	# The directory below is another than that of the mount. Below what a daemon left
-	# that was killed nobody can look.
+	# The directory below is another than that of the mount. Nobody can look below a mount
+	# that a killed daemon has left.
 	[ -d "$M" ] || mkdir -p "$M"
 	{ exec {under}<"$M"; } 2>/dev/null || {
 		below=/dev/null

@@ -91,6 +91,21 @@ add_under_lock() {
 	flock -n "$M/T/R" true
 }
 
+@test "a lock on a scratch file is kept while others write it" {
+	a_row
+	echo old > "$M/T/R/.a.lock"
+	exec 7< "$M/T/R/.a.lock" 8< "$M/T/R/.a.lock"
+	# Somebody who does not lock writes it between another's open and flock.
+	echo new > "$M/T/R/.a.lock"
+	flock 7
+	run -1 flock -n "$M/T/R/.a.lock" true
+	run -1 flock -n 8
+	echo newer > "$M/T/R/.a.lock"
+	run -1 flock -n "$M/T/R/.a.lock" true
+	exec 7<&- 8<&-
+	flock -n "$M/T/R/.a.lock" true
+}
+
 win_once() {
 	if (set -C; echo "$I" > "$C/latest") 2>/dev/null; then
 		echo "$I" >> "$T/won"
