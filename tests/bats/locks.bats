@@ -104,6 +104,7 @@ add_under_lock() {
 	run -1 flock -n "$M/T/R/.a.lock" true
 	exec 7<&- 8<&-
 	flock -n "$M/T/R/.a.lock" true
+	rm "$M/T/R/.a.lock"
 }
 
 win_once() {
