@@ -74,7 +74,7 @@ unmount_store() {
 		return 1
 	}
 	[ ! -s "$LOG" ] || {
-		echo "the daemon said:" >&2
+		echo "the daemon, which was to be silent, said:" >&2
 		cat "$LOG" >&2
 		return 1
 	}

@@ -16,20 +16,25 @@ x" ]
 
 @test "a row that was just absent is there at once" {
 	mkdir "$M/T"
-	for i in $(seq 50); do
-		[ ! -e "$M/T/r$i" ]
-		echo "$i" > "$M/T/.put/r$i/f:q"
-		[ "$(cat "$M/T/r$i/f:q")" = "$i" ]
-		[ ! -e "$M/T/s$i" ]
-		echo "$i" > "$M/T/.put/s$i/.tmp"
-		python3 -c 'import os, sys
-os.rename(sys.argv[1] + "/.tmp", sys.argv[1] + "/f:q")
-os.stat(sys.argv[2])' "$M/T/.put/s$i" "$M/T/s$i/f:q"
-		[ ! -e "$M/T/d$i" ]
-		python3 -c 'import os, sys
-os.mkdir(sys.argv[1])
-os.stat(sys.argv[2])' "$M/T/.put/d$i/f" "$M/T/d$i/f"
-	done
+	python3 - "$M/T" <<-'END'
+		import os, sys
+		table, put = sys.argv[1], sys.argv[1] + "/.put"
+		def absent(row):
+		    assert not os.path.exists(f"{table}/{row}")
+		for i in range(50):
+		    absent(f"r{i}")
+		    with open(f"{put}/r{i}/f:q", "w") as f:
+		        f.write(f"{i}\n")
+		    with open(f"{table}/r{i}/f:q") as f:
+		        assert f.read() == f"{i}\n"
+		    absent(f"s{i}")
+		    open(f"{put}/s{i}/.tmp", "w").close()
+		    os.rename(f"{put}/s{i}/.tmp", f"{put}/s{i}/f:q")
+		    os.stat(f"{table}/s{i}/f:q")
+		    absent(f"d{i}")
+		    os.mkdir(f"{put}/d{i}/f")
+		    os.stat(f"{table}/d{i}/f")
+	END
 }
 
 @test "a row that was just absent is there at once when a stream makes it" {
