@@ -560,10 +560,10 @@ void nodes_list_size(struct nodes *ns, uint64_t id, bool many)
 bool nodes_cached(struct nodes *ns, uint64_t id)
 {
 	struct node *n = lock_node(ns, id);
-	bool listed = n && n->cached;
+	bool cached = n && n->cached;
 
 	pthread_mutex_unlock(&ns->lock);
-	return listed;
+	return cached;
 }
 
 void nodes_believe(struct nodes *ns, uint64_t id, bool believed)
