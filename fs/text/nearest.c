@@ -10,21 +10,28 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* The number of letters inserted, deleted, changed or swapped with the next. */
-static unsigned distance(const char *a, const char *b)
+/*
+ * The number of letters inserted, deleted, changed or swapped with the next; when
+ * that is more than @most, any number that is.
+ */
+static unsigned distance(const char *a, const char *b, unsigned most)
 {
 	unsigned rows[3][NEAREST_LEN_MAX + 2], *now = rows[0], *prev = rows[1],
-					       *old = rows[2], *next;
+					       *old = rows[2], *next,
+					       lowest = 0;
 	size_t na = strlen(a), nb = strlen(b);
 
+	if (na > nb + most || nb > na + most)
+		return most + 1;
 	for (size_t k = 0; k <= nb; k++)
 		now[k] = (unsigned)k;
-	for (size_t i = 1; i <= na; i++) {
+	/* No row behind has less than the least of this one. */
+	for (size_t i = 1; i <= na && lowest <= most; i++) {
 		next = old;
 		old = prev;
 		prev = now;
 		now = next;
-		now[0] = (unsigned)i;
+		now[0] = lowest = (unsigned)i;
 		for (size_t k = 1; k <= nb; k++) {
 			bool same = tolower((unsigned char)a[i - 1]) ==
 				    tolower((unsigned char)b[k - 1]);
@@ -34,6 +41,7 @@ static unsigned distance(const char *a, const char *b)
 			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] &&
 			    a[i - 2] == b[k - 1])
 				now[k] = least(now[k], old[k - 2] + 1);
+			lowest = least(lowest, now[k]);
 		}
 	}
 	return now[nb];
@@ -53,7 +61,7 @@ void nearest_offer(struct nearest *n, const char *word)
 	if (strlen(word) > NEAREST_LEN_MAX ||
 	    strlen(n->given) > NEAREST_LEN_MAX)
 		return;
-	d = distance(n->given, word);
+	d = distance(n->given, word, n->distance);
 	/* Otherwise every letter of a short word could be changed. */
 	if (d > n->distance || d >= strlen(word) ||
 	    (d == n->distance && n->word[0]))
