@@ -64,7 +64,7 @@ struct listing {
 	bool by_name;		    /* its attributes come from fs_lookup() */
 	int looked;		    /* which has just said this, or 0 */
 	struct place borrowed, looked_up;
-	struct mark marks[WINDOW];
+	struct mark *marks; /* WINDOW of them; NULL = no key was looked for */
 };
 
 int listing_open(struct fs *fs, struct place *dir, struct listing **out)
@@ -117,6 +117,14 @@ static void watch_no_more(struct listing *ls)
 	ls->watched = false;
 }
 
+static void drop_marks(struct listing *ls)
+{
+	for (int i = 0; ls->marks && i < WINDOW; i++)
+		buf_free(&ls->marks[i].position.key);
+	free(ls->marks);
+	ls->marks = NULL;
+}
+
 static void listing_free(struct open_file *f)
 {
 	struct listing *ls = listing_of(f);
@@ -127,8 +135,7 @@ static void listing_free(struct open_file *f)
 	dir_scan_end(&ls->scan);
 	place_release(&ls->looked_up);
 	place_release(&ls->dir);
-	for (int i = 0; i < WINDOW; i++)
-		buf_free(&ls->marks[i].position.key);
+	drop_marks(ls);
 	buf_free(&ls->overlay_key);
 	pthread_mutex_destroy(&ls->lock);
 	free(ls);
@@ -502,6 +509,11 @@ static int next_merged(struct listing *ls)
 	bool column = ls->scan.level == NODE_COLUMN;
 	int r, c;
 
+	/* Who only opens the directory, as its names are known, takes none. */
+	if (!ls->marks)
+		ls->marks = calloc(WINDOW, sizeof(*ls->marks));
+	if (!ls->marks)
+		return why(-ENOMEM, "out of memory for a directory");
 	watch(ls);
 	for (;;) {
 		r = dir_scan_fetch(&ls->scan, &mark_of(ls)->position);
@@ -538,11 +550,7 @@ static void start_over(struct listing *ls)
 	ls->fixed_over = false;
 	ls->again = false;
 	memset(ls->pieces, 0, sizeof(ls->pieces));
-	for (int i = 0; i < WINDOW; i++) {
-		ls->marks[i].offset = 0;
-		ls->marks[i].position.begun = false;
-		ls->marks[i].position.overlay = false;
-	}
+	drop_marks(ls);
 }
 
 /* Continues behind a mark. */
@@ -602,15 +610,16 @@ static int count_to(struct listing *ls, uint64_t offset)
 
 int listing_seek(struct listing *ls, uint64_t offset)
 {
-	const struct mark *m = &ls->marks[offset % WINDOW];
+	const struct mark *m;
 	int r = 0;
 
 	pthread_mutex_lock(&ls->lock);
+	m = ls->marks ? &ls->marks[offset % WINDOW] : NULL;
 	if (offset == ls->offset) {
 		ls->again = false;
 	} else if (offset + 1 == ls->offset && ls->entry.name) {
 		ls->again = true;
-	} else if (offset && m->offset == offset) {
+	} else if (offset && m && m->offset == offset) {
 		go_to_mark(ls, m);
 	} else {
 		r = count_to(ls, offset);
