@@ -200,7 +200,9 @@ static int entry_new(const struct overlay *ov, uint64_t parent,
 	why_keep(&kept);
 	if (e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE)
 		rank = RANK_PIECE;
-	else if (scratch && name_decode(bytes_str(e->name), &own) < 0)
+	/* Most have a leading dot, which no key has: that needs no sentence. */
+	else if (scratch && (e->name[0] == '.' ||
+			     name_decode(bytes_str(e->name), &own) < 0))
 		rank = RANK_OTHER;
 	else if (scratch)
 		key = buf_bytes(&own);
