@@ -636,9 +636,12 @@ int changed_mutate(struct fs *fs, const struct place *file, struct mutation *m,
 {
 	struct changer w = changer_file(fs, file);
 	uint64_t turn = changed_before(&w, m);
-	int r = table_mutate(fstable_table(file->table), m, flags);
+	int r;
 
+	changes_begin(&fs->changes, m->row);
+	r = table_mutate(fstable_table(file->table), m, flags);
 	changed_after(&w, m, turn, r > 0);
+	changes_end(&fs->changes, m->row);
 	return r;
 }
 
@@ -663,6 +666,9 @@ void changed_rows_before(struct fs *fs, struct table *t,
 	size_t i = 0;
 	bool known;
 
+	for (; i < n; i++)
+		changes_begin(&fs->changes, rows[i].row);
+	i = 0;
 	while (i < n && !(acts_of(&rows[i]) & DELETES))
 		i++;
 	if (i == n)
@@ -688,6 +694,8 @@ void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 			changed_after(&w, &rows[i], 0, true);
 		else if (acts_of(&rows[i]) & DELETES)
 			overlay_delete_end(fs->overlay, rows[i].row);
+	for (size_t i = 0; i < n; i++)
+		changes_end(&fs->changes, rows[i].row);
 	if (!known)
 		return;
 	fstable_unref(w.table);

@@ -190,8 +190,9 @@ static uint32_t state_of(const struct fs *fs, const struct reader *rd)
 /*
  * The kernel caches a file for all who have it open, with one size. So long as they
  * have one content this is right: what comes next is on another node
- * (nodes_renew()). Who opens it beside a writer, or finds handles of an older content,
- * since a change is about to be told, reads past the cache.
+ * (nodes_renew()). Who opens it beside a writer or while a change of the row is under
+ * way, of which the kernel may not have heard that the size is another, or finds
+ * handles of an older content, reads past the cache.
  */
 static bool share_cache(struct fs *fs, struct reader *rd,
 			struct fuse_file_info *fi)
@@ -210,6 +211,7 @@ static bool share_cache(struct fs *fs, struct reader *rd,
 		return false;
 	/* From now on who changes it finds that it is cached. */
 	if (writer_is_open(fs, node) ||
+	    changes_under_way(&fs->changes, rd->place.row) ||
 	    changes_last(&fs->changes, rd->place.row) != rd->changed) {
 		nodes_cache_end(fs->nodes, node, false);
 		return false;

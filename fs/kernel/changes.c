@@ -17,6 +17,11 @@ static _Atomic uint64_t *slot(struct changes *ch, struct bytes key)
 	return &ch->last[hash_of(key) % CHANGES_SLOTS];
 }
 
+static _Atomic uint32_t *under_way(struct changes *ch, struct bytes key)
+{
+	return &ch->under_way[hash_of(key) % CHANGES_SLOTS];
+}
+
 static _Atomic uint64_t *whole(struct changes *ch, struct bytes key)
 {
 	return &ch->whole[hash_of(key) % CHANGES_DIRS];
@@ -49,6 +54,21 @@ static void mark(struct changes *ch, _Atomic uint64_t *at)
 uint64_t changes_now(struct changes *ch)
 {
 	return atomic_load(&ch->clock);
+}
+
+void changes_begin(struct changes *ch, struct bytes key)
+{
+	atomic_fetch_add(under_way(ch, key), 1);
+}
+
+void changes_end(struct changes *ch, struct bytes key)
+{
+	atomic_fetch_sub(under_way(ch, key), 1);
+}
+
+bool changes_under_way(struct changes *ch, struct bytes key)
+{
+	return atomic_load(under_way(ch, key)) > 0;
 }
 
 void changes_in(struct changes *ch, const struct changes_dir *dir)

@@ -10,7 +10,8 @@
  *
  *	read:	seen = changes_now(); read the store; make the node;
  *		changes_since(row, seen)?
- *	change:	change the store; changes_row(row); look for nodes, tell
+ *	change:	changes_begin(row); change the store; changes_row(row); look for
+ *		nodes, tell; changes_end(row)
  *
  * Whether the node is made before or after the writer looks for it, one of the
  * two notices. Rows are distinguished by the first bytes of their keys, as are
@@ -32,6 +33,7 @@ struct changes {
 	_Atomic uint64_t clock;
 	_Atomic uint64_t all;		      /* last change of all rows */
 	_Atomic uint64_t last[CHANGES_SLOTS]; /* last change, by slot */
+	_Atomic uint32_t under_way[CHANGES_SLOTS];
 	/* That of a whole row, and of one of its families or columns. */
 	_Atomic uint64_t whole[CHANGES_DIRS];
 	_Atomic uint64_t inside[CHANGES_DIRS];
@@ -55,6 +57,13 @@ uint64_t changes_now(struct changes *ch);
  * all that is in the row.
  */
 uint64_t changes_last(struct changes *ch, struct bytes key);
+/*
+ * Until changes_end() a change of the row is under way: readers may find what it
+ * puts before the kernel has heard of it.
+ */
+void changes_begin(struct changes *ch, struct bytes key);
+void changes_end(struct changes *ch, struct bytes key);
+bool changes_under_way(struct changes *ch, struct bytes key);
 /* Notes a change of the row of this key, anywhere in it. */
 void changes_row(struct changes *ch, struct bytes key);
 /*

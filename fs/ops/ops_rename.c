@@ -444,6 +444,17 @@ static int move_file(struct fs *fs, const struct move *mv)
 	return from_data(fs, mv, to_data);
 }
 
+/* What it replaces may be opened until its node has lost the name. */
+static int move_file_told(struct fs *fs, const struct move *mv)
+{
+	int r;
+
+	changes_begin(&fs->changes, mv->to.row);
+	r = move_file(fs, mv);
+	changes_end(&fs->changes, mv->to.row);
+	return r;
+}
+
 static int move_table(struct fs *fs, const struct move *mv)
 {
 	int r;
@@ -631,7 +642,7 @@ static int do_rename(struct fs *fs, fuse_req_t req, uint64_t parent,
 	else if (mv.to_exists && place_is_dir(&mv.to))
 		r = -EISDIR;
 	else
-		r = move_file(fs, &mv);
+		r = move_file_told(fs, &mv);
 	if (r == 0) {
 		tell_renamed(fs, &mv);
 		disbelieve_name(fs, &mv);

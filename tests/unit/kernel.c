@@ -349,6 +349,16 @@ uint64_t opened_file(struct world *w, uint64_t node, uint32_t flags)
 	return out.fh;
 }
 
+bool is_read_past_cache(struct world *w, uint64_t node)
+{
+	uint64_t handle = opened_file(w, node, O_RDONLY);
+	struct fuse_open_out out;
+
+	memcpy(&out, answer.data, sizeof(out));
+	closed_file(w, node, handle);
+	return out.open_flags & FOPEN_DIRECT_IO;
+}
+
 void closed_file(struct world *w, uint64_t node, uint64_t handle)
 {
 	struct fuse_release_in in = {.fh = handle};

@@ -66,6 +66,8 @@ int append_byte(struct world *w, uint64_t node, uint64_t handle);
 /* What close(2) answers. */
 int flush_file(struct world *w, uint64_t node, uint64_t handle);
 
+/* The file is opened to be read, and closed. Is it read past the kernel's cache? */
+bool is_read_past_cache(struct world *w, uint64_t node);
 /* They succeed, and give the handle of a file that is opened; nothing; a size. */
 uint64_t opened_file(struct world *w, uint64_t node, uint32_t flags);
 void closed_file(struct world *w, uint64_t node, uint64_t handle);

@@ -43,6 +43,31 @@ int __wrap_overlay_add(struct overlay *ov, uint64_t parent, struct bytes key,
 	return __real_overlay_add(ov, parent, key, e);
 }
 
+/* Who asks; another thread reads that file before what is put is told. */
+static struct world *asker;
+static uint64_t read_meanwhile;
+static unsigned reads, past;
+
+static void *reads_beside(void *arg)
+{
+	past += is_read_past_cache(asker, read_meanwhile);
+	return NULL;
+}
+
+static void read_untold(void)
+{
+	static struct answer outer;
+	pthread_t reader;
+
+	if (!read_meanwhile)
+		return;
+	outer = answer;
+	assert_int_equal(pthread_create(&reader, NULL, reads_beside, NULL), 0);
+	pthread_join(reader, NULL);
+	answer = outer;
+	reads++;
+}
+
 int __real_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 			uint64_t newparent, struct bytes newname, uint8_t kind,
 			uint64_t ino);
@@ -53,6 +78,7 @@ int __wrap_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 			uint64_t newparent, struct bytes newname, uint8_t kind,
 			uint64_t ino)
 {
+	read_untold();
 	if (kept.overlay)
 		assert_int_equal(overlay_add(kept.overlay, kept.parent,
 					     bytes_str(kept.e.name), &kept.e),
@@ -66,7 +92,6 @@ int __wrap_nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 static bool fails;
 /* What another asks just before one. */
 static int (*meanwhile)(struct world *w);
-static struct world *asker;
 static int answered;
 /* Behind one another thread opens, writes and closes the file, or waits. */
 static bool beside;
@@ -136,11 +161,25 @@ int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags)
 		meanwhile = NULL;
 	}
 	r = fails ? -EIO : __real_table_mutate(t, m, flags);
+	read_untold();
 	if (beside) {
 		outer = answer;
 		open_beside();
 		answer = outer;
 	}
+	return r;
+}
+
+int __real_table_mutate_many(struct table *t, struct mutation *m, size_t n,
+			     unsigned flags, size_t *done);
+int __wrap_table_mutate_many(struct table *t, struct mutation *m, size_t n,
+			     unsigned flags, size_t *done);
+int __wrap_table_mutate_many(struct table *t, struct mutation *m, size_t n,
+			     unsigned flags, size_t *done)
+{
+	int r = __real_table_mutate_many(t, m, n, flags, done);
+
+	read_untold();
 	return r;
 }
 
@@ -283,6 +322,62 @@ static void what_is_written_to_a_file_as_it_is_put_is_refused(void **state)
 	assert_int_equal(size_of(&w, row, "f:x"), 1);
 	assert_int_equal(write_byte(&w, file, handle), -ESTALE);
 	closed_file(&w, file, handle);
+	world_end(&w);
+}
+
+/* The size that the kernel believes is that of what was there before. */
+static void what_the_kernel_has_not_heard_of_is_not_cached(void **state)
+{
+	struct fuse_write_in line = {.size = 10};
+	struct fuse_rename2_in in = {0};
+	uint64_t table, row, column, stage;
+	struct world w;
+
+	world_begin(&w);
+	asker = &w;
+	row = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, row, "f"), "q");
+	file = looked_up(&w, column, "latest");
+	handle = opened_file(&w, file, O_WRONLY);
+	assert_int_equal(write_byte(&w, file, handle), 0);
+	read_meanwhile = looked_up(&w, row, "f:q");
+	assert_false(is_read_past_cache(&w, read_meanwhile));
+	assert_int_equal(flush_file(&w, file, handle), 0);
+	assert_int_equal(reads, 1);
+	assert_int_equal(past, reads);
+	assert_false(is_read_past_cache(&w, read_meanwhile));
+	read_meanwhile = 0;
+	closed_file(&w, file, handle);
+	/* The line of a stream. */
+	file = looked_up(&w, table, ".cells");
+	line.fh = opened_file(&w, file, O_WRONLY);
+	read_meanwhile = looked_up(&w, row, "f:q");
+	assert_int_equal(ask(&w, FUSE_WRITE, file, ARGS(line),
+			     bytes_of("P\tf:q\t\txx\n", line.size)),
+			 0);
+	assert_int_equal(flush_file(&w, file, line.fh), 0);
+	assert_int_equal(reads, 2);
+	assert_int_equal(past, reads);
+	assert_false(is_read_past_cache(&w, read_meanwhile));
+	read_meanwhile = 0;
+	closed_file(&w, file, line.fh);
+	/* What a rename replaces has its name until it is over. */
+	assert_int_equal(make_file(&w, row, ".a.swp"), 0);
+	read_meanwhile = looked_up(&w, row, "f:q");
+	assert_int_equal(rename_in(&w, row, ".a.swp", "f:q"), 0);
+	assert_int_equal(reads, 4);
+	assert_int_equal(past, reads);
+	/* So has what the row that is staged will. */
+	read_meanwhile = 0;
+	stage = looked_up(&w, table, ".stage");
+	assert_int_equal(make_file(&w, made_dir(&w, stage, "P"), "f:q"), 0);
+	in.newdir = table;
+	read_meanwhile = looked_up(&w, row, "f:q");
+	assert_int_equal(
+		ask(&w, FUSE_RENAME2, stage, ARGS(in), bytes_of("P\0P", 4)), 0);
+	assert_true(reads > 4);
+	assert_int_equal(past, reads);
+	read_meanwhile = 0;
 	world_end(&w);
 }
 
@@ -518,6 +613,8 @@ int main(void)
 			what_is_replaced_or_removed_comes_back_by_no_close),
 		cmocka_unit_test(
 			what_is_written_to_a_file_as_it_is_put_is_refused),
+		cmocka_unit_test(
+			what_the_kernel_has_not_heard_of_is_not_cached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
