@@ -22,6 +22,7 @@ struct reader {
 	bool passes;	   /* counted by nodes_pass() */
 	_Atomic bool used; /* the kernel has read by it */
 	uint64_t seq;	   /* of the version that was opened; 0 = merged */
+	uint32_t state;	   /* for nodes_cache(); 0 = it is never cached */
 	struct stat st;
 	struct value *shared; /* a long one; NULL = it is in own */
 	struct buf own;
@@ -206,7 +207,7 @@ static bool share_cache(struct fs *fs, struct reader *rd,
 	/* Others may have given it another size than the kernel believes. */
 	if (store_is_shared(fs->store))
 		invalidate_below(fs->invalidator, node);
-	cache = nodes_cache(fs->nodes, node, state_of(fs, rd));
+	cache = nodes_cache(fs->nodes, node, rd->state);
 	if (cache == CACHE_PASS)
 		return false;
 	/* From now on who changes it finds that it is cached. */
@@ -242,16 +243,19 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 		r = -ESTALE;
 	if (r < 0)
 		goto fail;
-	if (is_cached(p)) {
-		rd->cached = share_cache(fs, rd, fi);
-		rd->passes = !rd->cached &&
-			     nodes_pass(fs->nodes, p->node, state_of(fs, rd));
-	}
-	fi->direct_io = !rd->cached;
+	if (is_cached(p))
+		rd->state = state_of(fs, rd);
 	fi->noflush = 1;
+	/* Before it is cached: of what is cached somebody has the size. */
 	r = handles_open(fs->handles, &rd->file, fi);
 	if (r < 0)
 		goto fail;
+	if (rd->state) {
+		rd->cached = share_cache(fs, rd, fi);
+		rd->passes = !rd->cached &&
+			     nodes_pass(fs->nodes, p->node, rd->state);
+	}
+	fi->direct_io = !rd->cached;
 	place_disown(p);
 	return 0;
 fail:
@@ -269,7 +273,7 @@ static int reader_stat(struct open_file *f, struct stat *st)
 
 struct search {
 	uint64_t node;
-	bool cached;	      /* only one by which the kernel caches it */
+	uint32_t state;	      /* only one with that content; 0 = any */
 	struct reader *found; /* with a reference */
 };
 
@@ -278,17 +282,18 @@ static void search_step(void *arg, struct open_file *f)
 	struct reader *rd = (struct reader *)f;
 	struct search *s = arg;
 
-	if (s->found || rd->place.node != s->node || (s->cached && !rd->cached))
+	if (s->found || rd->place.node != s->node ||
+	    (s->state && rd->state != s->state))
 		return;
 	open_file_hold(f);
 	s->found = rd;
 }
 
 /* The attributes of a handle of the node: 1 or 0. Looks at all handles. */
-static int stat_handle(struct fs *fs, uint64_t node, bool cached,
+static int stat_handle(struct fs *fs, uint64_t node, uint32_t state,
 		       struct stat *st)
 {
-	struct search s = {.node = node, .cached = cached};
+	struct search s = {.node = node, .state = state};
 
 	handles_each(fs->handles, &reader_ops, search_step, &s);
 	if (!s.found)
@@ -301,8 +306,8 @@ static int stat_handle(struct fs *fs, uint64_t node, bool cached,
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
 {
 	/* What the kernel caches has the size that the kernel is told. */
-	if (!stat_handle(fs, node, true, st) &&
-	    !stat_handle(fs, node, false, st))
+	if (!stat_handle(fs, node, nodes_cached(fs->nodes, node), st) &&
+	    !stat_handle(fs, node, 0, st))
 		return 0;
 	st->st_nlink = 0;
 	return 1;
@@ -311,9 +316,13 @@ int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
 bool reader_stat_older(struct fs *fs, const struct place *p,
 		       const struct stat *st, struct stat *older)
 {
-	return is_cached(p) && !p->detached &&
-	       nodes_caching(fs->nodes, p->node, NULL) &&
-	       stat_handle(fs, p->node, true, older) &&
+	uint32_t state;
+
+	if (!is_cached(p) || p->detached ||
+	    !nodes_caching(fs->nodes, p->node, NULL))
+		return false;
+	state = nodes_cached(fs->nodes, p->node);
+	return state && stat_handle(fs, p->node, state, older) &&
 	       older->st_size != st->st_size;
 }
 

@@ -557,13 +557,13 @@ void nodes_list_size(struct nodes *ns, uint64_t id, bool many)
 	pthread_mutex_unlock(&ns->lock);
 }
 
-bool nodes_cached(struct nodes *ns, uint64_t id)
+uint32_t nodes_cached(struct nodes *ns, uint64_t id)
 {
 	struct node *n = lock_node(ns, id);
-	bool cached = n && n->cached;
+	uint32_t state = n ? n->cached : 0;
 
 	pthread_mutex_unlock(&ns->lock);
-	return cached;
+	return state;
 }
 
 void nodes_believe(struct nodes *ns, uint64_t id, bool believed)

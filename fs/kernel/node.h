@@ -162,8 +162,11 @@ void nodes_keep(struct nodes *ns, uint64_t id);
 bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino);
 /* How many names it has: of @many none are kept. */
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many);
-/* May the kernel have kept names that it listed, or pages of a file? */
-bool nodes_cached(struct nodes *ns, uint64_t id);
+/*
+ * The state of the names that it listed, or of the content of a file, that the kernel
+ * may have kept; 0 = it has kept none.
+ */
+uint32_t nodes_cached(struct nodes *ns, uint64_t id);
 /*
  * The kernel believes the attributes of the directory that it is given from now
  * on, or, when it has made a file there itself, none. A node that is entered is

@@ -31,6 +31,23 @@ bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 	return __real_writer_hides(fs, node, asker);
 }
 
+/* What another does once the file that one opens is cached. */
+static void (*behind_cache)(void);
+
+enum nodes_cache __real_nodes_cache(struct nodes *ns, uint64_t id,
+				    uint32_t state);
+enum nodes_cache __wrap_nodes_cache(struct nodes *ns, uint64_t id,
+				    uint32_t state);
+enum nodes_cache __wrap_nodes_cache(struct nodes *ns, uint64_t id,
+				    uint32_t state)
+{
+	enum nodes_cache r = __real_nodes_cache(ns, id, state);
+
+	if (behind_cache)
+		behind_cache();
+	return r;
+}
+
 int __real_cellfile_has_time(const struct place *p);
 int __wrap_cellfile_has_time(const struct place *p);
 int __wrap_cellfile_has_time(const struct place *p)
@@ -337,6 +354,35 @@ static void a_reader_is_newer_than_a_look_up_that_took_long(void **state)
 	assert_int_equal(e.attr.size, 6);
 	assert_int_equal(e.entry_valid, 0);
 	closed_file(&w, reader.file, reader.handle);
+	world_end(&w);
+}
+
+static void puts_and_asks(void)
+{
+	struct answer own = answer;
+	bool believed;
+
+	behind_cache = NULL;
+	put_untold(reader.world, "longer");
+	assert_int_equal(size_told(reader.world, reader.file, &believed), 3);
+	assert_false(believed);
+	answer = own;
+}
+
+static void who_is_about_to_read_a_file_has_its_size(void **state)
+{
+	uint64_t table, column;
+	struct world w;
+
+	world_begin(&w);
+	reader.world = &w;
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	put_untold(&w, "one");
+	reader.file = looked_up(&w, column, "5");
+	behind_cache = puts_and_asks;
+	closed_file(&w, reader.file, opened_file(&w, reader.file, O_RDONLY));
+	assert_null(behind_cache);
 	world_end(&w);
 }
 
@@ -690,6 +736,7 @@ int main(void)
 			a_reader_keeps_its_size_while_a_put_is_not_told_yet),
 		cmocka_unit_test(
 			a_reader_is_newer_than_a_look_up_that_took_long),
+		cmocka_unit_test(who_is_about_to_read_a_file_has_its_size),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
 		cmocka_unit_test(a_stream_holds_what_its_text_takes),
 		cmocka_unit_test(a_directory_that_is_refused_holds_nothing),
