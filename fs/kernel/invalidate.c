@@ -419,6 +419,7 @@ void invalidate_now(struct invalidator *iv, uint64_t node)
 	 */
 	if (fuse_lowlevel_notify_inval_inode(iv->session, node, -1, 0) ==
 	    -ENOENT) {
+		nodes_late(iv->nodes, node);
 		invalidate_all_names(iv);
 		invalidate_inode(iv, node, false);
 	}

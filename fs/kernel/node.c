@@ -445,8 +445,9 @@ enum nodes_cache nodes_cache(struct nodes *ns, uint64_t id, uint32_t state)
 
 	assert(state);
 	n = lock_node(ns, id);
-	if (n && !n->many && !(n->passing && n->mixed) &&
-	    n->caching < UINT16_MAX && may_have(n, state)) {
+	if (n && !n->detached && !n->late && !n->many &&
+	    !(n->passing && n->mixed) && n->caching < UINT16_MAX &&
+	    may_have(n, state)) {
 		has(n, state);
 		cache = n->filled ? CACHE_KEEP : CACHE_FILL;
 		n->caching++;
@@ -545,6 +546,15 @@ void nodes_keep(struct nodes *ns, uint64_t id)
 
 	if (n)
 		n->kept = n->caching > 0;
+	pthread_mutex_unlock(&ns->lock);
+}
+
+void nodes_late(struct nodes *ns, uint64_t id)
+{
+	struct node *n = lock_node(ns, id);
+
+	if (n)
+		n->late = true;
 	pthread_mutex_unlock(&ns->lock);
 }
 

@@ -160,6 +160,11 @@ bool nodes_renewed(struct nodes *ns, uint64_t id);
 void nodes_keep(struct nodes *ns, uint64_t id);
 /* Are there handles for nodes_renew()? Then *ino is set, where @ino is not NULL. */
 bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino);
+/*
+ * The kernel may get older attributes of a file by a reply that is on its way, and
+ * believe them: nodes_cache() has none cached any more.
+ */
+void nodes_late(struct nodes *ns, uint64_t id);
 /* How many names it has: of @many none are kept. */
 void nodes_list_size(struct nodes *ns, uint64_t id, bool many);
 /*

@@ -42,6 +42,7 @@ struct node {
 	bool believed : 1; /* see nodes_believe() */
 	bool kept : 1;	   /* see nodes_keep() */
 	bool renewed : 1;  /* see nodes_renew() */
+	bool late : 1;	   /* see nodes_late() */
 	bool mixed : 1;	  /* some of passing have another content than cached */
 	uint16_t caching; /* handles that nodes_cache() counts */
 	uint16_t passing; /* those that nodes_pass() does */

@@ -10,6 +10,7 @@
 
 struct answer answer;
 void (*on_notice)(int code, const uint8_t *data, size_t len);
+bool notices_come_early;
 
 static int64_t clock_ms(void)
 {
@@ -89,7 +90,8 @@ static ssize_t take_reply(int fd, struct iovec *iov, int count, void *userdata)
 		len = gather(iov, count, notice, sizeof(notice) - 1);
 		assert_int_equal(h.len, sizeof(h) + len);
 		(on_notice ? on_notice : put_in_words)(h.error, notice, len);
-		return h.len;
+		errno = ENOENT;
+		return notices_come_early ? -1 : (ssize_t)h.len;
 	}
 	assert_int_equal(h.unique, answer.unique);
 	assert_true(h.error <= 0 && h.error >= -511);

@@ -89,6 +89,8 @@ void empty_row(struct world *w, const char *row);
 void world_hears(struct world *w);
 /* Takes each notice in place of that, on any thread; NULL: nobody does. */
 extern void (*on_notice)(int code, const uint8_t *data, size_t len);
+/* The kernel has not made use yet of replies that bring it what notices are about. */
+extern bool notices_come_early;
 const char *notices(struct world *w);
 
 /* .cellfs/errors ends with a line that has this in it. */

@@ -176,6 +176,10 @@ static void handles_of_an_older_content_keep_their_node(void **state)
 	nodes_cache_end(ns, now, true);
 	assert_int_equal(nodes_cache(ns, a, 2), CACHE_PASS);
 	nodes_cache_end(ns, a, true);
+	/* Nobody tells what has no name. */
+	assert_int_equal(nodes_cache(ns, a, 2), CACHE_PASS);
+	nodes_late(ns, now);
+	assert_int_equal(nodes_cache(ns, now, 2), CACHE_PASS);
 	nodes_forget(ns, a, 1);
 	nodes_forget(ns, now, 1);
 	nodes_free(ns);

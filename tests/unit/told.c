@@ -483,6 +483,26 @@ of_a_column_that_goes_by_another_name_its_directory_is_told(void **state)
 	world_end(&w);
 }
 
+/* It may believe attributes for long that are on their way to it. */
+static void what_the_kernel_has_not_got_yet_is_not_cached(void **state)
+{
+	uint64_t latest, handle;
+	struct column c;
+	struct world w;
+
+	begin_column(&w, &c);
+	latest = looked_up(&w, c.column, "latest");
+	handle = opened_file(&w, latest, O_WRONLY);
+	assert_int_equal(write_byte(&w, latest, handle), 0);
+	assert_false(is_read_past_cache(&w, c.alias));
+	notices_come_early = true;
+	assert_int_equal(flush_file(&w, latest, handle), 0);
+	notices_come_early = false;
+	assert_true(is_read_past_cache(&w, c.alias));
+	closed_file(&w, latest, handle);
+	world_end(&w);
+}
+
 static uint64_t reads_of_table(struct world *w)
 {
 	struct table_calls calls;
@@ -1052,6 +1072,7 @@ int main(void)
 			a_version_that_is_not_the_newest_leaves_its_column_the_time),
 		cmocka_unit_test(
 			of_a_column_that_goes_by_another_name_its_directory_is_told),
+		cmocka_unit_test(what_the_kernel_has_not_got_yet_is_not_cached),
 		cmocka_unit_test(a_column_that_is_removed_is_not_read_for_that),
 		cmocka_unit_test(
 			a_delete_leaves_no_directory_in_memory_that_has_a_cell),
