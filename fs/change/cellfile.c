@@ -89,14 +89,13 @@ static struct check check_of(const struct place *p, uint8_t op, int64_t ts)
 	};
 }
 
-int cellfile_has_time(const struct place *p)
+int cellfile_takes_put(const struct place *p)
 {
-	struct change c = change_of(p, CHANGE_PUT, TS_AUTO);
+	struct change c = change_of(p, CHANGE_PUT,
+				    p->kind == NODE_VERSION ? p->ts : TS_AUTO);
 	struct mutation m = {.row = p->row, .changes = &c, .nchanges = 1};
-	int r = 0;
+	int r = table_mutate_try(fstable_table(p->table), &m);
 
-	if (p->kind != NODE_VERSION)
-		r = table_mutate_try(fstable_table(p->table), &m);
 	return r < 0 ? r : 0;
 }
 

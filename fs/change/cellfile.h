@@ -21,10 +21,10 @@
 int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max);
 
 /*
- * Will the store find a timestamp for the next version of the file's column?
- * 0; -EOVERFLOW when the column has had the last one there is.
+ * Would the store take the next version of the file's column? 0; -EOVERFLOW when
+ * the column has had the last timestamp there is; -EACCES.
  */
-int cellfile_has_time(const struct place *p);
+int cellfile_takes_put(const struct place *p);
 
 enum {
 	CELLFILE_SYNC = 1,   /* on disk when it returns */

@@ -31,7 +31,7 @@ int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	if ((fi->flags & O_ACCMODE) != O_RDONLY)
 		r = cellfile_writable(fs, p, &len_max);
 	if (r == 0 && (fi->flags & O_ACCMODE) != O_RDONLY)
-		r = cellfile_has_time(p);
+		r = cellfile_takes_put(p);
 	if (r < 0)
 		return r;
 	c = calloc(1, sizeof(*c));

@@ -61,7 +61,7 @@ static int type_of(struct writer *w, int flags, size_t *len_max)
 	if (place_is(p, KIND_CELL)) {
 		w->type = WRITER_CELL;
 		r = cellfile_writable(w->fs, p, len_max);
-		return r ? r : cellfile_has_time(p);
+		return r ? r : cellfile_takes_put(p);
 	}
 	switch (p->kind) {
 	case NODE_SCHEMA:

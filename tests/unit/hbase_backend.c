@@ -144,7 +144,34 @@ static void that_no_time_is_left_is_known_before(void **state)
 	assert_int_equal(table_mutate_try(c.t, &m), 1);
 	change.family = bytes_str("c");
 	assert_int_equal(table_mutate_try(c.t, &m), -EPERM);
-	assert_null(strstr(c.methods, " Multi"));
+	assert_int_equal(c.nsent, 0);
+	end(&c);
+}
+
+/* So is what the servers refuse, with nothing changed; for a second it is known. */
+static void that_a_put_is_refused_is_known_before(void **state)
+{
+	struct change change = {.op = CHANGE_PUT,
+				.family = bytes_str("a"),
+				.qualifier = bytes_str("q"),
+				.ts = 5};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct played_cluster c = {0};
+
+	begin(&c);
+	assert_int_equal(table_mutate_try(c.t, &m), 1);
+	assert_int_equal(c.nsent, 0);
+	c.refusal = "exceeds limit of 5";
+	assert_int_equal(table_mutate_try(c.t, &m), 1);
+	change.family = bytes_str("b");
+	assert_int_equal(table_mutate_try(c.t, &m), -EFBIG);
+	assert_non_null(strstr(store_why(), "HBase refused a change"));
+	change.family = bytes_str("a");
+	pass_seconds(2);
+	assert_int_equal(table_mutate_try(c.t, &m), -EFBIG);
+	change.op = CHANGE_DELETE;
+	assert_int_equal(table_mutate_try(c.t, &m), 1);
 	end(&c);
 }
 
@@ -429,6 +456,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
 		cmocka_unit_test(a_put_looks_at_its_column_alone),
 		cmocka_unit_test(that_no_time_is_left_is_known_before),
+		cmocka_unit_test(that_a_put_is_refused_is_known_before),
 		cmocka_unit_test(a_sum_is_not_put_behind_the_end_of_time),
 		cmocka_unit_test(a_read_only_table_is_not_writable),
 		cmocka_unit_test(

@@ -186,20 +186,33 @@ static inline void answer_get(struct played_cluster *c, int fd,
 	buf_free(&cells);
 }
 
+/* Is it under a condition of an empty range of time, which never holds? */
+static inline bool never_holds(const struct server_request *q)
+{
+	struct pb_multi_request m;
+	struct pb_region_action action;
+
+	assert_int_equal(proto_take(q->message, &pb_multi_request, &m), 0);
+	assert_int_equal(proto_next(&m.regions, &action), 1);
+	return action.condition.range.here &&
+	       action.condition.range.from == action.condition.range.to;
+}
+
 /* Keeps what was sent. */
 static inline void answer_multi(struct played_cluster *c, int fd,
 				const struct server_request *q)
 {
+	const bool declines = c->declines || never_holds(q);
 	const struct pb_fault fault = {
 		.here = c->refusal != NULL,
 		.class = bytes_str("x.DoNotRetryIOException"),
 		.trace = c->refusal ? bytes_str(c->refusal) : (struct bytes){0},
 	};
 	const struct pb_region_result region = {
-		.here = true, .fault = fault, .processed = !c->declines};
+		.here = true, .fault = fault, .processed = !declines};
 	const struct pb_multi_response answer = {
 		.regions = {.items = &region, .n = 1},
-		.processed = !c->declines,
+		.processed = !declines,
 	};
 	struct decoder cells;
 
@@ -208,7 +221,7 @@ static inline void answer_multi(struct played_cluster *c, int fd,
 	cells = decoder_of(buf_bytes(&c->bytes));
 	c->nsent = 0;
 	/* A sum has no time of its own: one that goes alone is not kept. */
-	while (!c->takes_sum && decoder_left(&cells)) {
+	while (!c->takes_sum && !never_holds(q) && decoder_left(&cells)) {
 		assert_true(c->nsent < SENT_MAX);
 		assert_int_equal(cellblock_next(&cells, &c->sent[c->nsent++]),
 				 1);

@@ -48,13 +48,13 @@ enum nodes_cache __wrap_nodes_cache(struct nodes *ns, uint64_t id,
 	return r;
 }
 
-int __real_cellfile_has_time(const struct place *p);
-int __wrap_cellfile_has_time(const struct place *p);
-int __wrap_cellfile_has_time(const struct place *p)
+int __real_cellfile_takes_put(const struct place *p);
+int __wrap_cellfile_takes_put(const struct place *p);
+int __wrap_cellfile_takes_put(const struct place *p)
 {
 	if (meanwhile)
 		meanwhile();
-	return __real_cellfile_has_time(p);
+	return __real_cellfile_takes_put(p);
 }
 
 int __real_scratch_content(struct scratch *s, uint64_t node, size_t max,

@@ -20,6 +20,8 @@ struct hbase_store {
 /* A schema is believed for so long, and so long where no master answers. */
 #define SCHEMA_SECONDS 1
 #define SCHEMA_SECONDS_ALONE 5
+/* Of so many families it is known for as long that the user may put into them. */
+#define PUTS_KNOWN 16
 
 struct hbase_table {
 	struct table base;
@@ -35,6 +37,10 @@ struct hbase_table {
 		until_ns; /* believed so long; 0 = to be read before it is used */
 	/* Reads have numbers, by which a late answer replaces none that began later. */
 	uint64_t reads, known;
+	/* Families, by their hash, that the user may put into: believed so long. */
+	struct {
+		uint64_t family, until_ns;
+	} puts[PUTS_KNOWN];
 };
 
 static inline struct hbase_store *hbase_of(struct store *s)
@@ -144,8 +150,10 @@ void hbase_scan_close(struct scan *sc);
 
 /* write.c */
 int hbase_mutate(struct table *t, struct mutation *m, unsigned flags);
-/* Looks at what can be known before: families, lengths, the end of time. */
+/* Looks at what can be known before: families, lengths, rights, the end of time. */
 int hbase_mutate_try(struct table *t, struct mutation *m);
+/* Do the servers let this user put into the change's column? 0, or why not. */
+int hbase_may_put(struct table *t, struct bytes row, const struct change *c);
 int hbase_mutate_many(struct table *t, struct mutation *m, size_t n,
 		      unsigned flags, size_t *done);
 

@@ -369,6 +369,8 @@ int hbase_mutate_try(struct table *t, struct mutation *m)
 		r = family_of(t, c->family, &attrs);
 		if (r > 0)
 			r = check_size(c, &attrs);
+		if (r == 0 && op_writes(c->op))
+			r = hbase_may_put(t, m->row, c);
 		if (r == 0 && op_writes(c->op) && c->ts > TS_MAX)
 			r = has_time(t, m->row, c);
 	}

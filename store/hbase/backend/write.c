@@ -212,6 +212,68 @@ static int mutate_once(struct table *t, struct mutation *m, unsigned flags)
 	return r;
 }
 
+/*
+ * A put under a condition that does not hold: no value has a time in an empty range,
+ * and for a server that did not look at the range it is a value that nobody puts.
+ */
+static int put_nothing(struct table *t, struct bytes row,
+		       const struct change *c)
+{
+	const struct change put = {.op = CHANGE_PUT,
+				   .family = c->family,
+				   .qualifier = c->qualifier,
+				   .ts = TS_CLOCK};
+	const struct check check = {.op = CHECK_EQUAL,
+				    .family = c->family,
+				    .qualifier = c->qualifier,
+				    .value = bytes_str("what no cell has")};
+	struct row_actions ra = {.row = row};
+	struct row_result result = {0};
+	struct condition never = {0};
+	int r = row_actions_add(&ra, &put);
+
+	if (r == 0)
+		r = condition_new(row, &check, false, &never);
+	never.message.range = (struct pb_time_range){true, 1, 1};
+	if (r == 0)
+		r = multi_row(cluster_of(t), name_of(t), &ra, &never.message,
+			      durability_of(t, 0), &result);
+	attempt_end(&result.call);
+	condition_free(&never);
+	row_actions_free(&ra);
+	return r < 0 ? r : 0;
+}
+
+/*
+ * The servers look at what the user may do, and at quotas, before they look at a
+ * condition: so they are asked, for who would not look at the error of a close(2).
+ */
+int hbase_may_put(struct table *base, struct bytes row, const struct change *c)
+{
+	struct hbase_table *t = table_of(base);
+	struct os *os = hbase_of(base->store)->os;
+	uint64_t family = XXH3_64bits(c->family.data, c->family.len);
+	size_t at = family % PUTS_KNOWN;
+	bool known;
+	int r;
+
+	pthread_mutex_lock(&t->lock);
+	known = t->puts[at].family == family &&
+		os_monotonic_ns(os) < t->puts[at].until_ns;
+	pthread_mutex_unlock(&t->lock);
+	if (known)
+		return 0;
+	r = put_nothing(base, row, c);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&t->lock);
+	t->puts[at].family = family;
+	t->puts[at].until_ns =
+		os_monotonic_ns(os) + SCHEMA_SECONDS * 1000000000ull;
+	pthread_mutex_unlock(&t->lock);
+	return 0;
+}
+
 /* A sum with a timestamp of the caller's, which HBase would not take. */
 static bool is_dated_sum(const struct mutation *m)
 {
