@@ -55,7 +55,7 @@ store/hbase/connection	value os wire transport
 store/hbase/cluster	value os wire cellblock transport connection
 store/hbase/filters	value filter wire
 store/hbase/calls	value os wire cellblock transport connection cluster
-store/hbase/master	value os wire transport connection cluster
+store/hbase/master	value os wire transport connection cluster calls
 store/hbase/backend	value os store filter front wire cellblock transport
 			connection cluster filters calls master
 store/open		value os store front admin backend

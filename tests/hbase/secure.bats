@@ -192,6 +192,40 @@ has_expired() {
 	"$CELLCTL" list "$SECURE/?$KRB&principal=hbase/_HOST@CELLFS.TEST"
 }
 
+@test "a user does in a table what HBase grants, and what it does not is told" {
+	local file
+
+	for file in "$N" "$N-w"; do
+		"$CELLCTL" create "$SECURE/?$KRB" "$file" f:versions=5
+		"$CELLCTL" put "$SECURE/?$KRB" "$file" r f:q theirs
+	done
+	printf 'grant %s other R\ngrant %s other RW\n' "$N" "$N-w" |
+		"$BATS_TEST_DIRNAME/lab/lab" java "$LAB2" \
+			"$BATS_TEST_DIRNAME/lab/Client.java" >"$T/granted" 2>&1
+	[ "$(grep -c '^ok' "$T/granted")" = 3 ]
+	KRB5CCNAME=$T/other kinit -k -t "$REALM/other.keytab" other/localhost
+	STORE="$SECURE/?$KRB"
+	KRB5CCNAME=$T/other mount_store
+	settled cat "$M/$N/r/f:q"
+	settled cp "$LOG" "$M/$N-w/r/f:q"
+	echo mine >"$M/$N-w/r/f:q"
+	[ "$(cat "$M/$N-w/r/f:q")" = mine ]
+	[ "$(ls "$M")" = "$N
+$N-w" ]
+	grep -q 'versions 5' "$M/$N/.schema"
+	# To a shell, which does not look at the error of a close(2).
+	for file in r/f:q r/f:new r/f/q/5 .put/s/f:q; do
+		run ! bash -c 'echo mine >"$1"' - "$M/$N/$file"
+		[[ $output == *"Permission denied"* ]]
+	done
+	run ! bash -c 'printf "s\tf:q\t\tx\n" >"$1"' - "$M/$N/.cells"
+	run ! bash -c 'echo "family g" >>"$1"' - "$M/$N-w/.schema"
+	run ! rm "$M/$N/r/f:q"
+	grep -q 'open .*EACCES.*action=WRITE' "$M/.cellfs/errors"
+	grep -q 'write .*schema: EACCES.*needs CREATE' "$M/.cellfs/errors"
+	[ "$(cut -f 1,2,4 "$M/$N/.cells")" = "r	f:q	theirs" ]
+}
+
 @test "both sides want Kerberos, or neither" {
 	refused "" "Authentication is required" "?security=kerberos"
 	AT=${CLUSTER/127.0.0.1/localhost} refused "$KRB" "knows no Kerberos"

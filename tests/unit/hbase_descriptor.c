@@ -6,6 +6,7 @@
 #include "store/hbase/cluster/failure.h"
 #include "store/hbase/filters/filter_message.h"
 #include "store/hbase/master/descriptor.h"
+#include "store/hbase/master/told.h"
 #include "store/value/why.h"
 
 /* The description of a table as HBase makes one, with pairs of family f. */
@@ -367,9 +368,57 @@ static void filters(void **state)
 	filter_list_free(&l);
 }
 
+static void a_description_in_words_is_taken(void **state)
+{
+	static const char text[] =
+		"x.NoSuchColumnFamilyException: Column family . does not exist "
+		"in region n:t,,1.2. in table 'n:t', {TABLE_ATTRIBUTES => "
+		"{READONLY => 'true', coprocessor$1 => '|it's|1|', "
+		"METADATA => {'a key' => '{', 'cellfs.mode' => '448'}}}, "
+		"{NAME => 'f', VERSIONS => '5', TTL => '86400 SECONDS (1 "
+		"DAY)', "
+		"BLOCKSIZE => '4096 B (4KB)', METADATA => {"
+		"'NEW_VERSION_BEHAVIOR' => 'true'}}, {NAME => 'g', "
+		"TTL => 'FOREVER', IS_MOB => 'true', MIN_VERSIONS => ''}\n\tat";
+	struct table_traits traits;
+	struct pb_descriptor d;
+	struct buf hold = {0};
+	struct schema s;
+	const struct family_attrs *f, *g;
+
+	assert_int_equal(
+		told_take(bytes_str("n:t"), bytes_str(text), &hold, &d), 0);
+	assert_int_equal(descriptor_traits(&d, &traits), 0);
+	assert_true(traits.read_only && traits.has_mob);
+	assert_int_equal(descriptor_take(&d, 7, 8, &s), 0);
+	assert_int_equal(s.mode, 0700);
+	assert_int_equal(s.nfamilies, 2);
+	f = &s.families[schema_find(&s, bytes_str("f"))].attrs;
+	g = &s.families[schema_find(&s, bytes_str("g"))].attrs;
+	assert_int_equal(f->versions, 5);
+	assert_int_equal(f->ttl_ms, 86400000);
+	assert_int_equal(f->block_size, 4096);
+	assert_true(f->new_version_behavior && !g->new_version_behavior);
+	assert_true(g->ttl_ms == TTL_FOREVER);
+	schema_free(&s);
+	/* Of another table, or cut off. */
+	assert_int_equal(told_take(bytes_str("t"), bytes_str(text), &hold, &d),
+			 -EPROTO);
+	for (size_t n = 0; n < strlen(text) - 4; n++) {
+		char *cut = strndup(text, n);
+
+		assert_int_equal(told_take(bytes_str("n:t"), bytes_of(cut, n),
+					   &hold, &d),
+				 -EPROTO);
+		free(cut);
+	}
+	buf_free(&hold);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_description_in_words_is_taken),
 		cmocka_unit_test(a_table_of_others),
 		cmocka_unit_test(a_change_keeps_the_rest),
 		cmocka_unit_test(a_schema_there_and_back),

@@ -50,6 +50,8 @@ struct played_cluster {
 	bool new_version_behavior;
 	_Atomic bool has_c; /* a family that another client has added */
 	bool knows_flush;   /* the master */
+	/* What the server tells of the table to a user to whom the master does not. */
+	const char *told;
 	/* It is asked for the table and hangs up; so many seconds have passed. */
 	_Atomic unsigned is_away;
 	/* Before it describes the table it says so, and waits: */
@@ -166,6 +168,15 @@ static inline void answer_scan(struct played_cluster *c, int fd,
 	buf_free(&cells);
 }
 
+/* Is it of a family that no table has? */
+static inline bool names_dot(struct proto_list columns)
+{
+	struct pb_column column;
+
+	return proto_next(&columns, &column) > 0 &&
+	       bytes_eq(column.family, bytes_str("."));
+}
+
 static inline void answer_get(struct played_cluster *c, int fd,
 			      const struct server_request *q)
 {
@@ -180,6 +191,11 @@ static inline void answer_get(struct played_cluster *c, int fd,
 		return;
 	}
 	assert_int_equal(proto_take(q->message, &pb_get_request, &m), 0);
+	if (c->told && names_dot(m.get.columns)) {
+		server_refuse_in_words(
+			fd, q->id, "x.NoSuchColumnFamilyException", c->told);
+		return;
+	}
 	put_cells(c, m.get.columns, &e);
 	server_answer_cells(fd, q->id, &pb_get_response, &answer,
 			    buf_bytes(&cells));
@@ -246,6 +262,10 @@ static inline void answer_description(struct played_cluster *c, int fd,
 	}
 	if (c->is_dropped) {
 		server_answer(fd, id, &pb_nothing, &none);
+		return;
+	}
+	if (c->told) {
+		server_refuse(fd, id, "x.AccessDeniedException");
 		return;
 	}
 	family_attrs_default(&attrs);

@@ -197,7 +197,8 @@ static inline void server_answer(int fd, uint32_t id,
 }
 
 /* Answers with an exception. */
-static inline void server_refuse(int fd, uint32_t id, const char *class)
+static inline void server_refuse_in_words(int fd, uint32_t id,
+					  const char *class, const char *trace)
 {
 	struct buf frame = {0}, header = {0}, x = {0};
 	struct encoder e = {.out = &frame}, h = {.out = &header},
@@ -206,6 +207,7 @@ static inline void server_refuse(int fd, uint32_t id, const char *class)
 	put_varint(&i, 1 << 3 | 2);
 	put_varint(&i, strlen(class));
 	put_raw(&i, class, strlen(class));
+	put_field(&i, 2, bytes_str(trace));
 	put_varint(&h, 1 << 3);
 	put_varint(&h, id);
 	put_varint(&h, 2 << 3 | 2);
@@ -216,6 +218,11 @@ static inline void server_refuse(int fd, uint32_t id, const char *class)
 	buf_free(&header);
 	buf_free(&x);
 	server_send(fd, &frame);
+}
+
+static inline void server_refuse(int fd, uint32_t id, const char *class)
+{
+	server_refuse_in_words(fd, id, class, "");
 }
 
 /* A cell of the family "info", which hbase:meta has. */

@@ -8,6 +8,37 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/hbase_played.h"
 
+/* By who may read and write the table, and not create or administer it. */
+static void a_table_that_the_master_does_not_describe_is_used(void **state)
+{
+	struct played_cluster c = {
+		.told = "x: Column family . does not exist in region t,,1.2. "
+			"in table 't', {NAME => 'a', VERSIONS => '5'}\n\tat"};
+	struct change change = {.op = CHANGE_PUT,
+				.family = bytes_str("a"),
+				.qualifier = bytes_str("q"),
+				.ts = 5};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct schema schema = {0};
+
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), 1);
+	assert_int_equal(table_schema(c.t, &schema), 0);
+	assert_int_equal(schema.nfamilies, 1);
+	assert_int_equal(schema.families[0].attrs.versions, 5);
+	schema.families[0].attrs.versions = 6;
+	assert_int_equal(table_alter(c.t, &schema, false), -EACCES);
+	assert_non_null(strstr(store_why(), "CREATE or ADMIN"));
+	schema_free(&schema);
+	/* Else what the master says is what is wrong. */
+	c.told = "x: it is Monday\n";
+	pass_seconds(2);
+	assert_int_equal(table_schema(c.t, &schema), -EACCES);
+	assert_non_null(strstr(store_why(), "AccessDenied"));
+	end(&c);
+}
+
 static void a_table_with_a_snapshot_is_not_emptied(void **state)
 {
 	struct played_cluster c = {0};
@@ -497,6 +528,8 @@ static void the_end_of_a_long_compaction_is_waited_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_table_that_the_master_does_not_describe_is_used),
 		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
 		cmocka_unit_test(
 			a_table_that_cannot_be_dropped_stays_in_service),

@@ -113,6 +113,19 @@ int hbase_writable(struct table *base)
 	return r;
 }
 
+static int alterable(struct table *base)
+{
+	struct table_traits traits;
+	int r = traits_of(table_of(base), &traits);
+
+	if (r == 0 && traits.is_told)
+		r = why(-EACCES,
+			"this user may not change the schema of table %s: that "
+			"needs CREATE or ADMIN of HBase",
+			table_of(base)->name);
+	return r;
+}
+
 /* It has been changed: what was read before, or is being read, is not believed. */
 static void expire(struct table *t)
 {
@@ -414,6 +427,9 @@ static int alter_once(struct table *t, const struct alter *a)
 {
 	struct schema now = {0}, to = {0};
 	int r = copy_schema(table_of(t), true, &now);
+
+	if (r == 0)
+		r = alterable(t);
 	if (r == 0)
 		r = alter_check_from(a, hbase_schema_version(t));
 	if (r == 0)

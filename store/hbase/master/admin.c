@@ -6,6 +6,7 @@
 #include "store/hbase/master/alter_lock.h"
 #include "store/hbase/master/descriptor.h"
 #include "store/hbase/master/procedure.h"
+#include "store/hbase/master/told.h"
 #include "store/value/why.h"
 
 static int run_table(struct cluster *c, const char *method, struct bytes table)
@@ -44,17 +45,37 @@ static int describe(struct cluster *c, struct bytes table, uint64_t deadline_ns,
 	return r < 0 ? r : 0;
 }
 
+/* The same; of who may not ask the master for it, as others tell it. */
+static int describe_to_all(struct cluster *c, struct bytes table,
+			   uint64_t deadline_ns, struct attempt *call,
+			   struct buf *told, struct pb_descriptor *out)
+{
+	int r = describe(c, table, deadline_ns, call, out);
+	struct why_kept kept;
+
+	if (r != -EACCES)
+		return r;
+	why_keep(&kept);
+	if (told_description(c, table, told, out) == 0)
+		return 0;
+	why_restore(&kept);
+	return r;
+}
+
 int admin_schema(struct cluster *c, struct bytes table, uint64_t deadline_ns,
 		 struct schema *out, struct table_traits *traits)
 {
 	struct pb_descriptor d;
 	struct attempt call = {0};
-	int r = describe(c, table, deadline_ns, &call, &d);
+	struct buf told = {0};
+	int r = describe_to_all(c, table, deadline_ns, &call, &told, &d);
 
 	if (r == 0)
 		r = descriptor_traits(&d, traits);
+	traits->is_told = told.len;
 	if (r == 0)
 		r = descriptor_take(&d, geteuid(), getegid(), out);
+	buf_free(&told);
 	attempt_end(&call);
 	return r;
 }
@@ -64,10 +85,12 @@ int admin_kept_since(struct cluster *c, struct bytes table, struct bytes family,
 {
 	struct pb_descriptor d;
 	struct attempt call = {0};
-	int r = describe(c, table, 0, &call, &d);
+	struct buf told = {0};
+	int r = describe_to_all(c, table, 0, &call, &told, &d);
 
 	if (r == 0)
 		r = descriptor_kept_since(&d, family, since);
+	buf_free(&told);
 	attempt_end(&call);
 	return r;
 }

@@ -27,6 +27,8 @@ struct table_traits {
 	 * servers are shown references to them.
 	 */
 	bool has_mob;
+	/* The master does not tell it to this user, who so may not change it. */
+	bool is_told;
 };
 /* 0 or -EPROTO. */
 int descriptor_traits(const struct pb_descriptor *d, struct table_traits *out);

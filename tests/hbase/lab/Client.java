@@ -4,6 +4,7 @@ import javax.management.ObjectName;
 import javax.management.remote.*;
 import org.apache.hadoop.hbase.*;
 import org.apache.hadoop.hbase.client.*;
+import org.apache.hadoop.hbase.security.access.*;
 import org.apache.hadoop.hbase.util.Bytes;
 
 /**
@@ -143,6 +144,10 @@ public class Client {
                 return "";
             case "delete-family": // TABLE FAMILY
                 admin.deleteColumnFamily(TableName.valueOf(w[1]), Bytes.toBytes(w[2]));
+                return "";
+            case "grant": // TABLE USER RIGHTS, such as RW
+                admin.grant(new UserPermission(w[2], Permission.newBuilder(TableName.valueOf(w[1]))
+                    .withActionCodes(Bytes.toBytes(w[3])).build()), false);
                 return "";
             default:
                 throw new Exception("no command " + w[0]);
