@@ -8,7 +8,7 @@
 /* Of a family or a table; those beyond are left out. */
 #define PAIRS_MAX 64
 
-static bool at_char(const struct bytes *s, char c)
+static bool at_char(const struct bytes *s, uint8_t c)
 {
 	return s->len && s->data[0] == c;
 }
