@@ -143,7 +143,11 @@ void changed_table_renamed(struct fs *fs, struct bytes from, struct bytes to);
  */
 void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
 		    bool written);
-/* A program changed something other than rows, or failed to: @result. */
+/*
+ * A program changes something other than rows, and then has changed it, or failed to:
+ * @result.
+ */
+void changed_by_program_before(struct fs *fs, const struct served_act *act);
 void changed_by_program(struct fs *fs, const struct served_act *act,
 			int result);
 

@@ -198,9 +198,17 @@ static void tell(struct fs *fs, const struct served_act *act, bool done)
 	}
 }
 
+void changed_by_program_before(struct fs *fs, const struct served_act *act)
+{
+	if (act->what == SERVED_ALTERED)
+		changes_begin_all(&fs->changes);
+}
+
 void changed_by_program(struct fs *fs, const struct served_act *act, int result)
 {
 	changes_all(&fs->changes);
 	tell(fs, act, result >= 0);
 	invalidate_wait(fs->invalidator, 0);
+	if (act->what == SERVED_ALTERED)
+		changes_end_all(&fs->changes);
 }

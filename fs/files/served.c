@@ -32,6 +32,8 @@ static int before(void *arg, struct served_act *act)
 		return why(-EROFS, "the session is for reading only");
 	if (act->what == SERVED_ROWS)
 		changed_rows_before(fs, act->table, act->rows, act->nrows);
+	else
+		changed_by_program_before(fs, act);
 	return r;
 }
 

@@ -66,9 +66,20 @@ void changes_end(struct changes *ch, struct bytes key)
 	atomic_fetch_sub(under_way(ch, key), 1);
 }
 
+void changes_begin_all(struct changes *ch)
+{
+	atomic_fetch_add(&ch->all_under_way, 1);
+}
+
+void changes_end_all(struct changes *ch)
+{
+	atomic_fetch_sub(&ch->all_under_way, 1);
+}
+
 bool changes_under_way(struct changes *ch, struct bytes key)
 {
-	return atomic_load(under_way(ch, key)) > 0;
+	return atomic_load(under_way(ch, key)) > 0 ||
+	       atomic_load(&ch->all_under_way) > 0;
 }
 
 void changes_in(struct changes *ch, const struct changes_dir *dir)

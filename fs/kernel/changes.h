@@ -33,7 +33,7 @@ struct changes {
 	_Atomic uint64_t clock;
 	_Atomic uint64_t all;		      /* last change of all rows */
 	_Atomic uint64_t last[CHANGES_SLOTS]; /* last change, by slot */
-	_Atomic uint32_t under_way[CHANGES_SLOTS];
+	_Atomic uint32_t under_way[CHANGES_SLOTS], all_under_way;
 	/* That of a whole row, and of one of its families or columns. */
 	_Atomic uint64_t whole[CHANGES_DIRS];
 	_Atomic uint64_t inside[CHANGES_DIRS];
@@ -63,6 +63,9 @@ uint64_t changes_last(struct changes *ch, struct bytes key);
  */
 void changes_begin(struct changes *ch, struct bytes key);
 void changes_end(struct changes *ch, struct bytes key);
+/* The same of tables that may show other rows. */
+void changes_begin_all(struct changes *ch);
+void changes_end_all(struct changes *ch);
 bool changes_under_way(struct changes *ch, struct bytes key);
 /* Notes a change of the row of this key, anywhere in it. */
 void changes_row(struct changes *ch, struct bytes key);

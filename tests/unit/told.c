@@ -18,6 +18,7 @@ static const char *after(struct world *w, enum served_what what,
 	struct served_act act = {
 		.what = what, .name = str(name), .to = str(to)};
 
+	changed_by_program_before(w->fs, &act);
 	changed_by_program(w->fs, &act, result);
 	return notices(w);
 }
@@ -30,6 +31,7 @@ static const char *after_of(struct world *w, enum served_what what,
 	const char *heard;
 
 	assert_int_equal(table_open(w->store, str("T"), &act.table), 0);
+	changed_by_program_before(w->fs, &act);
 	changed_by_program(w->fs, &act, result);
 	heard = notices(w);
 	table_unref(act.table);
@@ -130,6 +132,7 @@ static void what_was_seen_of_a_table_is_old_when_it_is_another(void **state)
 	assert_int_equal(rename_in(&w, FUSE_ROOT_ID, "T", "U"), 0);
 	assert_changed(&w, &seen);
 	assert_int_equal(table_open(w.store, str("U"), &act.table), 0);
+	changed_by_program_before(w.fs, &act);
 	changed_by_program(w.fs, &act, 0);
 	assert_changed(&w, &seen);
 	table_unref(act.table);
@@ -500,6 +503,23 @@ static void what_the_kernel_has_not_got_yet_is_not_cached(void **state)
 	notices_come_early = false;
 	assert_true(is_read_past_cache(&w, c.alias));
 	closed_file(&w, latest, handle);
+	world_end(&w);
+}
+
+/* Of a table that is set back to a snapshot a value is another at once. */
+static void what_a_program_alters_is_not_cached_meanwhile(void **state)
+{
+	struct served_act act = {.what = SERVED_ALTERED};
+	struct column c;
+	struct world w;
+
+	begin_column(&w, &c);
+	assert_int_equal(table_open(w.store, str("T"), &act.table), 0);
+	changed_by_program_before(w.fs, &act);
+	assert_true(is_read_past_cache(&w, c.alias));
+	changed_by_program(w.fs, &act, 0);
+	assert_false(is_read_past_cache(&w, c.alias));
+	table_unref(act.table);
 	world_end(&w);
 }
 
@@ -1073,6 +1093,7 @@ int main(void)
 		cmocka_unit_test(
 			of_a_column_that_goes_by_another_name_its_directory_is_told),
 		cmocka_unit_test(what_the_kernel_has_not_got_yet_is_not_cached),
+		cmocka_unit_test(what_a_program_alters_is_not_cached_meanwhile),
 		cmocka_unit_test(a_column_that_is_removed_is_not_read_for_that),
 		cmocka_unit_test(
 			a_delete_leaves_no_directory_in_memory_that_has_a_cell),
