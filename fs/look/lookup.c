@@ -108,6 +108,7 @@ static int stat_unlinked(struct fs *fs, fuse_req_t req, const struct place *p,
 static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 		     struct open_file *f, struct stat *st)
 {
+	uint64_t seen = changes_now(&fs->changes);
 	bool keeps = f && f->ops->stat;
 	struct place gone;
 	int r = 0, d;
@@ -145,6 +146,9 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	if (r <= 0 || keeps || p->detached)
 		return r;
 	d = writer_stat_draft(fs, p, f, fuse_req_ctx(req)->pid, st);
+	/* Who had written it may have put it between the two looks. */
+	if (d == 0 && changes_since(&fs->changes, p->row, seen))
+		r = fs_stat(fs, p, st);
 	return d < 0 ? d : r;
 }
 

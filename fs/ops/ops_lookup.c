@@ -174,10 +174,12 @@ static double attr_timeout(struct fs *fs, const struct place *p,
 			   const struct fuse_file_info *fi, uint64_t seen,
 			   const struct stat *st)
 {
-	if (writer_is_open(fs, p->node) ||
-	    (p->kind == NODE_VERSION && p->detached) ||
-	    (p->kind == NODE_ALIAS &&
-	     (fi || p->detached || changes_since(&fs->changes, p->row, seen))))
+	bool alias = p->kind == NODE_ALIAS;
+
+	/* Of a version that is put by its own name the kernel is not told. */
+	if (writer_is_open(fs, p->node) || (alias && fi) ||
+	    ((alias || p->kind == NODE_VERSION) &&
+	     (p->detached || changes_since(&fs->changes, p->row, seen))))
 		return 0;
 	return place_attr_timeout(fs, p, st);
 }

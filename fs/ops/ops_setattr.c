@@ -113,17 +113,20 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 	struct stat st;
 	double timeout = 0;
 	bool older = false;
+	uint64_t seen;
 	int r = place_of(fs, ino, &p);
 
 	nodes_believe(fs->nodes, ino, true);
 	if (!r)
 		r = do_setattr(fs, req, &p, attr, to_set, fi);
+	seen = changes_now(&fs->changes);
 	if (!r) {
 		r = fs_stat_open(fs, req, &p, fi, &st, &older);
 		r = r ? r : -ENOENT;
 	}
 	/* The kernel takes this even if a notice about F:Q was faster. */
-	if (r > 0 && !older && !writer_is_open(fs, ino) && p.kind != NODE_ALIAS)
+	if (r > 0 && !older && !writer_is_open(fs, ino) &&
+	    p.kind != NODE_ALIAS && !changes_since(&fs->changes, p.row, seen))
 		timeout = place_attr_timeout(fs, &p, &st);
 	place_release(&p);
 	if (r < 0)

@@ -31,6 +31,24 @@ bool __wrap_writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 	return __real_writer_hides(fs, node, asker);
 }
 
+/* What happens when the store was asked for attributes, and writers are not yet. */
+static void (*behind_stat)(void);
+
+int __real_writer_stat_draft(struct fs *fs, const struct place *p,
+			     const struct open_file *f, pid_t asker,
+			     struct stat *st);
+int __wrap_writer_stat_draft(struct fs *fs, const struct place *p,
+			     const struct open_file *f, pid_t asker,
+			     struct stat *st);
+int __wrap_writer_stat_draft(struct fs *fs, const struct place *p,
+			     const struct open_file *f, pid_t asker,
+			     struct stat *st)
+{
+	if (behind_stat)
+		behind_stat();
+	return __real_writer_stat_draft(fs, p, f, asker, st);
+}
+
 /* What another does once the file that one opens is cached. */
 static void (*behind_cache)(void);
 
@@ -357,6 +375,55 @@ static void a_reader_is_newer_than_a_look_up_that_took_long(void **state)
 	world_end(&w);
 }
 
+/* Sets what @valid says, of attributes that are all 0. */
+static int set_attr(struct world *w, uint64_t node, uint32_t valid)
+{
+	struct fuse_setattr_in in = {.valid = valid};
+
+	return ask(w, FUSE_SETATTR, node, ARGS(in), bytes_of(NULL, 0));
+}
+
+static void is_closed(void)
+{
+	struct answer own = answer;
+
+	behind_stat = NULL;
+	closed_file(reader.world, reader.file, reader.handle);
+	answer = own;
+}
+
+/* The kernel does not wait for the last close, which puts what is empty. */
+static void who_has_emptied_a_file_finds_it_empty(void **state)
+{
+	uint64_t table, column;
+	struct fuse_attr_out out;
+	bool believed;
+	struct world w;
+
+	world_begin(&w);
+	reader.world = &w;
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	put_untold(&w, "one");
+	reader.file = looked_up(&w, column, "5");
+	reader.handle = opened_file(&w, reader.file, O_WRONLY | O_TRUNC);
+	assert_int_equal(flush_file(&w, reader.file, reader.handle), 0);
+	behind_stat = is_closed;
+	assert_int_equal(size_told(&w, reader.file, &believed), 0);
+	assert_null(behind_stat);
+	assert_false(believed);
+	assert_int_equal(size_told(&w, reader.file, &believed), 0);
+	assert_true(believed);
+	put_untold(&w, "one");
+	reader.handle = opened_file(&w, reader.file, O_WRONLY | O_TRUNC);
+	behind_stat = is_closed;
+	assert_int_equal(set_attr(&w, reader.file, FATTR_MODE), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	assert_int_equal(out.attr.size, 0);
+	assert_int_equal(out.attr_valid, 0);
+	world_end(&w);
+}
+
 static void puts_and_asks(void)
 {
 	struct answer own = answer;
@@ -492,14 +559,6 @@ static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
 		ask(&w, FUSE_READ, file, ARGS(read), bytes_of(NULL, 0)), 0);
 	closed_file(&w, file, read.fh);
 	world_end(&w);
-}
-
-/* Sets what @valid says, of attributes that are all 0. */
-static int set_attr(struct world *w, uint64_t node, uint32_t valid)
-{
-	struct fuse_setattr_in in = {.valid = valid};
-
-	return ask(w, FUSE_SETATTR, node, ARGS(in), bytes_of(NULL, 0));
 }
 
 /* The kernel has a version that went by another name, and has not heard of it. */
@@ -737,6 +796,7 @@ int main(void)
 		cmocka_unit_test(
 			a_reader_is_newer_than_a_look_up_that_took_long),
 		cmocka_unit_test(who_is_about_to_read_a_file_has_its_size),
+		cmocka_unit_test(who_has_emptied_a_file_finds_it_empty),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
 		cmocka_unit_test(a_stream_holds_what_its_text_takes),
 		cmocka_unit_test(a_directory_that_is_refused_holds_nothing),
