@@ -23,7 +23,6 @@ static int before(void *arg, struct served_act *act)
 {
 	struct served_file *f = arg;
 	struct fs *fs = f->fs;
-	int r = 0;
 
 	if (fs->options->read_only || store_is_read_only(fs->store))
 		return why(-EROFS, "the store is mounted for reading only "
@@ -34,7 +33,7 @@ static int before(void *arg, struct served_act *act)
 		changed_rows_before(fs, act->table, act->rows, act->nrows);
 	else
 		changed_by_program_before(fs, act);
-	return r;
+	return 0;
 }
 
 static void after(void *arg, struct served_act *act, int result)
