@@ -22,6 +22,7 @@ struct reader {
 	bool passes;	   /* counted by nodes_pass() */
 	_Atomic bool used; /* the kernel has read by it */
 	uint64_t seq;	   /* of the version that was opened; 0 = merged */
+	int64_t ts;	   /* its timestamp */
 	uint32_t state;	   /* for nodes_cache(); 0 = it is never cached */
 	struct stat st;
 	struct value *shared; /* a long one; NULL = it is in own */
@@ -137,6 +138,7 @@ static int load_cell(struct fs *fs, struct reader *rd)
 	if (r <= 0)
 		return r;
 	rd->seq = f.cell.seq;
+	rd->ts = f.cell.ts;
 	return place_stat_cell(fs, p, &f.cell, &rd->st);
 }
 
@@ -182,9 +184,10 @@ static uint32_t state_of(const struct fs *fs, const struct reader *rd)
 	if (rd->place.kind == NODE_SCHEMA || store_is_shared(fs->store))
 		mark = XXH3_64bits(all.data, all.len);
 	else if (rd->seq)
-		mark = rd->seq << 1;
-	else /* a merge has taken the sequence away */
-		mark = rd->changed << 1 | 1;
+		mark = rd->seq;
+	else /* a merge has taken the sequences away: of each version there is one */
+		mark = XXH3_64bits_withSeed(&rd->ts, sizeof(rd->ts),
+					    rd->changed);
 	return (uint32_t)(mark % UINT32_MAX) + 1;
 }
 

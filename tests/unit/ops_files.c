@@ -1,5 +1,6 @@
 /* Files that are open, made, read and written, and the attributes of files. */
 #include "tests/unit/kernel.h"
+#include "tests/unit/temp_store.h"
 
 #include "fs/files/lost_found.h"
 #include "fs/files/writer.h"
@@ -280,12 +281,13 @@ a_reader_keeps_its_value_and_who_writes_has_another_node(void **state)
 }
 
 /* Puts the version 5 of P/f/q, and has the mount not tell it. */
-static void put_untold(struct world *w, const char *value)
+static void change_untold(struct world *w, uint8_t op, int64_t ts,
+			  const char *value)
 {
-	struct change c = {.op = CHANGE_PUT,
+	struct change c = {.op = op,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
-			   .ts = 5,
+			   .ts = ts,
 			   .value = bytes_str(value)};
 	struct mutation m = {
 		.row = bytes_str("P"), .changes = &c, .nchanges = 1};
@@ -294,6 +296,11 @@ static void put_untold(struct world *w, const char *value)
 	assert_int_equal(table_open(w->store, bytes_str("T"), &t), 0);
 	assert_int_equal(table_mutate(t, &m, 0), 1);
 	table_unref(t);
+}
+
+static void put_untold(struct world *w, const char *value)
+{
+	change_untold(w, CHANGE_PUT, 5, value);
 }
 
 static uint64_t size_told(struct world *w, uint64_t node, bool *believed)
@@ -451,6 +458,39 @@ static void who_is_about_to_read_a_file_has_its_size(void **state)
 	closed_file(&w, reader.file, opened_file(&w, reader.file, O_RDONLY));
 	assert_null(behind_cache);
 	world_end(&w);
+}
+
+/* A compaction takes the sequences away, by which versions are told apart. */
+static void a_reader_keeps_its_size_beside_one_of_an_older_version(void **state)
+{
+	struct temp_store s = {.options.create = true};
+	uint64_t table, row, file, old, now;
+	bool believed;
+	struct world w;
+
+	snprintf(s.path, sizeof(s.path), "/tmp/cellfs-test-XXXXXX");
+	assert_non_null(mkdtemp(s.path));
+	assert_int_equal(store_open(s.path, &s.options, &s.store), 0);
+	world_begin_over(&w, s.store);
+	table = made_dir(&w, FUSE_ROOT_ID, "T");
+	row = made_dir(&w, table, "P");
+	made_dir(&w, row, "f");
+	change_untold(&w, CHANGE_PUT, 5, "one");
+	change_untold(&w, CHANGE_PUT, 6, "longer");
+	assert_int_equal(store_compact(w.store, NULL), 0);
+	file = looked_up(&w, row, "f:q");
+	old = opened_file(&w, file, O_RDONLY);
+	changes_begin(&w.fs->changes, bytes_str("P"));
+	change_untold(&w, CHANGE_DELETE, 6, "");
+	/* Of several that are alike the last one is found. */
+	now = opened_file(&w, file, O_RDONLY);
+	changes_end(&w.fs->changes, bytes_str("P"));
+	assert_int_equal(size_told(&w, file, &believed), 6);
+	closed_file(&w, file, now);
+	closed_file(&w, file, old);
+	world_end(&w);
+	s.store = NULL;
+	assert_int_equal(temp_remove(&s), 0);
 }
 
 static void a_read_ends_where_the_value_does(void **state)
@@ -797,6 +837,8 @@ int main(void)
 			a_reader_is_newer_than_a_look_up_that_took_long),
 		cmocka_unit_test(who_is_about_to_read_a_file_has_its_size),
 		cmocka_unit_test(who_has_emptied_a_file_finds_it_empty),
+		cmocka_unit_test(
+			a_reader_keeps_its_size_beside_one_of_an_older_version),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
 		cmocka_unit_test(a_stream_holds_what_its_text_takes),
 		cmocka_unit_test(a_directory_that_is_refused_holds_nothing),
