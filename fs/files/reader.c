@@ -205,6 +205,7 @@ static bool share_cache(struct fs *fs, struct reader *rd,
 	enum nodes_cache cache;
 
 	if (writer_is_open(fs, node) ||
+	    changes_under_way(&fs->changes, rd->place.row) ||
 	    gone_is_renewed(&fs->gone, rd->place.ino, monotonic_ms()))
 		return false;
 	/* Others may have given it another size than the kernel believes. */
@@ -215,7 +216,6 @@ static bool share_cache(struct fs *fs, struct reader *rd,
 		return false;
 	/* From now on who changes it finds that it is cached. */
 	if (writer_is_open(fs, node) ||
-	    changes_under_way(&fs->changes, rd->place.row) ||
 	    changes_last(&fs->changes, rd->place.row) != rd->changed) {
 		nodes_cache_end(fs->nodes, node, false);
 		return false;

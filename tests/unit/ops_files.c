@@ -460,6 +460,28 @@ static void who_is_about_to_read_a_file_has_its_size(void **state)
 	world_end(&w);
 }
 
+static void ends_its_change(void)
+{
+	behind_cache = NULL;
+	changes_end(&reader.world->fs->changes, bytes_str("P"));
+}
+
+/* What the kernel did not know as the change was told is known when it has ended. */
+static void a_change_that_ends_as_one_opens_a_file_was_under_way(void **state)
+{
+	uint64_t table, file;
+	struct world w;
+
+	world_begin(&w);
+	reader.world = &w;
+	file = looked_up(&w, a_row_with_a_cell(&w, &table), "f:q");
+	changes_begin(&w.fs->changes, bytes_str("P"));
+	behind_cache = ends_its_change;
+	assert_true(is_read_past_cache(&w, file));
+	behind_cache = NULL;
+	world_end(&w);
+}
+
 /* A compaction takes the sequences away, by which versions are told apart. */
 static void a_reader_keeps_its_size_beside_one_of_an_older_version(void **state)
 {
@@ -837,6 +859,8 @@ int main(void)
 			a_reader_is_newer_than_a_look_up_that_took_long),
 		cmocka_unit_test(who_is_about_to_read_a_file_has_its_size),
 		cmocka_unit_test(who_has_emptied_a_file_finds_it_empty),
+		cmocka_unit_test(
+			a_change_that_ends_as_one_opens_a_file_was_under_way),
 		cmocka_unit_test(
 			a_reader_keeps_its_size_beside_one_of_an_older_version),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
