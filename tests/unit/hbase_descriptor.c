@@ -378,7 +378,7 @@ static void a_description_in_words_is_taken(void **state)
 		"{NAME => 'f', VERSIONS => '5', TTL => '86400 SECONDS (1 "
 		"DAY)', "
 		"BLOCKSIZE => '4096 B (4KB)', METADATA => {"
-		"'NEW_VERSION_BEHAVIOR' => 'true'}}, {NAME => 'g', "
+		"'NEW_VERSION_BEHAVIOR' => 'true'}}, {NAME => 'g h', "
 		"TTL => 'FOREVER', IS_MOB => 'true', MIN_VERSIONS => ''}\n\tat";
 	struct table_traits traits;
 	struct pb_descriptor d;
@@ -394,7 +394,7 @@ static void a_description_in_words_is_taken(void **state)
 	assert_int_equal(s.mode, 0700);
 	assert_int_equal(s.nfamilies, 2);
 	f = &s.families[schema_find(&s, bytes_str("f"))].attrs;
-	g = &s.families[schema_find(&s, bytes_str("g"))].attrs;
+	g = &s.families[schema_find(&s, bytes_str("g h"))].attrs;
 	assert_int_equal(f->versions, 5);
 	assert_int_equal(f->ttl_ms, 86400000);
 	assert_int_equal(f->block_size, 4096);

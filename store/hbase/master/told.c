@@ -32,23 +32,15 @@ static bool take_until(struct bytes *s, const char *end, struct bytes *out)
 	return true;
 }
 
-/*
- * A value ends with a quote that ends a pair, since it may hold others. Of one that
- * is told for people, 86400 SECONDS (1 DAY), the number is taken.
- */
+/* A value ends with a quote that ends a pair, since it may hold others. */
 static bool take_value(struct bytes *s, struct bytes *out)
 {
-	const uint8_t *blank;
-
 	skip(s, 1);
 	for (size_t i = 0; i + 1 < s->len; i++) {
 		if (s->data[i] != '\'' ||
 		    (s->data[i + 1] != ',' && s->data[i + 1] != '}'))
 			continue;
 		*out = bytes_of(s->data, i);
-		blank = i ? memchr(s->data, ' ', i) : NULL;
-		if (blank)
-			out->len = (size_t)(blank - s->data);
 		skip(s, i + 1);
 		return true;
 	}
@@ -84,6 +76,16 @@ static int take_pair(struct bytes *s, unsigned *depth, struct pb_pair *out)
 	return -EPROTO;
 }
 
+/* The number of what is told for people, 86400 SECONDS (1 DAY). */
+static struct bytes first_word(struct bytes value)
+{
+	size_t n = 0;
+
+	while (n < value.len && value.data[n] != ' ')
+		n++;
+	return bytes_of(value.data, n);
+}
+
 /* Appends the group that *s begins with, of a family or of the table. */
 static int put_group(struct bytes *s, struct encoder *e)
 {
@@ -101,6 +103,8 @@ static int put_group(struct bytes *s, struct encoder *e)
 		else if (n + 1 < PAIRS_MAX)
 			n++;
 	}
+	for (size_t i = 0; i < n; i++)
+		pairs[i].second = first_word(pairs[i].second);
 	family.attributes.n = n;
 	if (r < 0)
 		return r;
