@@ -598,6 +598,39 @@ void changed_after(const struct changer *w, const struct mutation *m,
 /* So many rows share all slots of changes.h soon. */
 #define MANY_ROWS 64
 
+/* Of many rows it is the table that is noted: others are read from the cache. */
+static void note_rows(struct fs *fs, const struct table *t,
+		      const struct mutation *rows, size_t n,
+		      void (*act)(struct changes *ch, struct bytes key))
+{
+	uint64_t id = table_id(t);
+
+	if (n >= MANY_ROWS)
+		act(&fs->changes, bytes_of(&id, sizeof(id)));
+	for (size_t i = 0; i < n && n < MANY_ROWS; i++)
+		act(&fs->changes, rows[i].row);
+}
+
+void changed_begin(struct fs *fs, const struct table *t,
+		   const struct mutation *rows, size_t n)
+{
+	note_rows(fs, t, rows, n, changes_begin);
+}
+
+void changed_end(struct fs *fs, const struct table *t,
+		 const struct mutation *rows, size_t n)
+{
+	note_rows(fs, t, rows, n, changes_end);
+}
+
+bool changed_under_way(struct fs *fs, const struct place *file)
+{
+	uint64_t id = fstable_id(file->table);
+
+	return changes_under_way(&fs->changes, file->row) ||
+	       changes_under_way(&fs->changes, bytes_of(&id, sizeof(id)));
+}
+
 static bool are_plain_puts(const struct mutation *rows, size_t n)
 {
 	size_t i = 0;
@@ -666,9 +699,7 @@ void changed_rows_before(struct fs *fs, struct table *t,
 	size_t i = 0;
 	bool known;
 
-	for (; i < n; i++)
-		changes_begin(&fs->changes, rows[i].row);
-	i = 0;
+	changed_begin(fs, t, rows, n);
 	while (i < n && !(acts_of(&rows[i]) & DELETES))
 		i++;
 	if (i == n)
@@ -694,8 +725,7 @@ void changed_rows(struct fs *fs, struct table *t, const struct mutation *rows,
 			changed_after(&w, &rows[i], 0, true);
 		else if (acts_of(&rows[i]) & DELETES)
 			overlay_delete_end(fs->overlay, rows[i].row);
-	for (size_t i = 0; i < n; i++)
-		changes_end(&fs->changes, rows[i].row);
+	changed_end(fs, t, rows, n);
 	if (!known)
 		return;
 	fstable_unref(w.table);

@@ -100,6 +100,13 @@ void changed_after(const struct changer *w, const struct mutation *m,
  */
 void changed_many(const struct changer *w, const struct mutation *rows,
 		  size_t n, size_t done);
+/* changes_begin() and changes_end() of @n rows. */
+void changed_begin(struct fs *fs, const struct table *t,
+		   const struct mutation *rows, size_t n);
+void changed_end(struct fs *fs, const struct table *t,
+		 const struct mutation *rows, size_t n);
+/* May one of these be of the file's row? */
+bool changed_under_way(struct fs *fs, const struct place *file);
 /* The version @file is seen no more, though the store has it: see moved.h. */
 void changed_hidden(struct fs *fs, const struct place *file);
 

@@ -5,6 +5,7 @@
 
 #include <xxhash.h>
 
+#include "fs/change/changed.h"
 #include "fs/control/control.h"
 #include "fs/files/writer.h"
 #include "fs/kernel/file_locks.h"
@@ -204,8 +205,7 @@ static bool share_cache(struct fs *fs, struct reader *rd,
 	uint64_t node = rd->place.node;
 	enum nodes_cache cache;
 
-	if (writer_is_open(fs, node) ||
-	    changes_under_way(&fs->changes, rd->place.row) ||
+	if (writer_is_open(fs, node) || changed_under_way(fs, &rd->place) ||
 	    gone_is_renewed(&fs->gone, rd->place.ino, monotonic_ms()))
 		return false;
 	/* Others may have given it another size than the kernel believes. */

@@ -127,10 +127,9 @@ static void rows_before(void *arg, const struct mutation *rows, size_t n,
 {
 	struct stream *s = arg;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		changed_before(&s->changer, &rows[i]);
-		changes_begin(&s->fs->changes, rows[i].row);
-	}
+	changed_begin(s->fs, fstable_table(s->place.table), rows, n);
 }
 
 static void rows_after(void *arg, const struct mutation *rows, size_t n,
@@ -139,8 +138,7 @@ static void rows_after(void *arg, const struct mutation *rows, size_t n,
 	struct stream *s = arg;
 
 	changed_many(&s->changer, rows, n, done);
-	for (size_t i = 0; i < n; i++)
-		changes_end(&s->fs->changes, rows[i].row);
+	changed_end(s->fs, fstable_table(s->place.table), rows, n);
 }
 
 /* Copies where the scan is. 0 or -ENOMEM. */

@@ -2,6 +2,7 @@
 #include "tests/unit/kernel.h"
 #include "tests/unit/temp_store.h"
 
+#include "fs/change/changed.h"
 #include "fs/files/lost_found.h"
 #include "fs/files/writer.h"
 #include "fs/memory/write_state.h"
@@ -482,6 +483,31 @@ static void a_change_that_ends_as_one_opens_a_file_was_under_way(void **state)
 	world_end(&w);
 }
 
+/* As a stream or a program loads them, which takes long. */
+static void while_many_rows_change_another_table_is_cached(void **state)
+{
+	struct mutation rows[64];
+	uint64_t table, file;
+	struct table *of[2];
+	struct world w;
+
+	world_begin(&w);
+	file = looked_up(&w, a_row_with_a_cell(&w, &table), "f:q");
+	made_dir(&w, FUSE_ROOT_ID, "U");
+	assert_int_equal(table_open(w.store, bytes_str("T"), &of[0]), 0);
+	assert_int_equal(table_open(w.store, bytes_str("U"), &of[1]), 0);
+	for (size_t i = 0; i < 64; i++)
+		rows[i] = (struct mutation){.row = bytes_str("P")};
+	for (size_t i = 0; i < 2; i++) {
+		changed_begin(w.fs, of[i], rows, 64);
+		assert_true(is_read_past_cache(&w, file) == (i == 0));
+		changed_end(w.fs, of[i], rows, 64);
+		assert_false(is_read_past_cache(&w, file));
+		table_unref(of[i]);
+	}
+	world_end(&w);
+}
+
 /* A compaction takes the sequences away, by which versions are told apart. */
 static void a_reader_keeps_its_size_beside_one_of_an_older_version(void **state)
 {
@@ -861,6 +887,8 @@ int main(void)
 		cmocka_unit_test(who_has_emptied_a_file_finds_it_empty),
 		cmocka_unit_test(
 			a_change_that_ends_as_one_opens_a_file_was_under_way),
+		cmocka_unit_test(
+			while_many_rows_change_another_table_is_cached),
 		cmocka_unit_test(
 			a_reader_keeps_its_size_beside_one_of_an_older_version),
 		cmocka_unit_test(a_read_ends_where_the_value_does),
