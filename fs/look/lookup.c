@@ -109,8 +109,9 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 		     struct open_file *f, struct stat *st)
 {
 	uint64_t seen = changes_now(&fs->changes);
-	bool keeps = f && f->ops->stat;
+	bool keeps = f && f->ops->stat, stored;
 	struct place gone;
+	struct stat now;
 	int r = 0, d;
 
 	if (place_is_dir(p))
@@ -127,7 +128,8 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	 */
 	if (r == 0 && (p->detached || writer_wants(fs, p->node)))
 		r = reader_stat_gone(fs, p->node, st);
-	if (r == 0)
+	stored = r == 0;
+	if (stored)
 		r = fs_stat(fs, p, st);
 	if (r == 0 && keeps)
 		return f->ops->stat(f, st);
@@ -146,9 +148,13 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 	if (r <= 0 || keeps || p->detached)
 		return r;
 	d = writer_stat_draft(fs, p, f, fuse_req_ctx(req)->pid, st);
-	/* Who had written it may have put it between the two looks. */
-	if (d == 0 && changes_since(&fs->changes, p->row, seen))
-		r = fs_stat(fs, p, st);
+	/*
+	 * Who had written it may have put it between the two looks. One that has gone
+	 * since is as it was.
+	 */
+	if (d == 0 && stored && changes_since(&fs->changes, p->row, seen) &&
+	    fs_stat(fs, p, &now) > 0)
+		*st = now;
 	return d < 0 ? d : r;
 }
 

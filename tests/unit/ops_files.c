@@ -348,7 +348,7 @@ static void a_reader_keeps_its_size_while_a_put_is_not_told_yet(void **state)
 
 static struct {
 	struct world *world;
-	uint64_t file, handle;
+	uint64_t column, file, handle;
 } reader;
 
 static void puts_and_reads(void)
@@ -429,6 +429,37 @@ static void who_has_emptied_a_file_finds_it_empty(void **state)
 	memcpy(&out, answer.data, sizeof(out));
 	assert_int_equal(out.attr.size, 0);
 	assert_int_equal(out.attr_valid, 0);
+	world_end(&w);
+}
+
+static void is_removed(void)
+{
+	struct answer own = answer;
+
+	behind_stat = NULL;
+	assert_int_equal(ask(reader.world, FUSE_UNLINK, reader.column,
+			     bytes_of(NULL, 0), name_of("5")),
+			 0);
+	answer = own;
+}
+
+/* Who has it open would read no more of it than that. */
+static void what_goes_while_it_is_asked_for_is_not_empty(void **state)
+{
+	uint64_t table;
+	bool believed;
+	struct world w;
+
+	world_begin(&w);
+	reader.world = &w;
+	reader.column = a_row_with_a_cell(&w, &table);
+	reader.column = looked_up(&w, looked_up(&w, reader.column, "f"), "q");
+	put_untold(&w, "three");
+	reader.file = looked_up(&w, reader.column, "5");
+	behind_stat = is_removed;
+	assert_int_equal(size_told(&w, reader.file, &believed), 5);
+	assert_null(behind_stat);
+	assert_false(believed);
 	world_end(&w);
 }
 
@@ -885,6 +916,7 @@ int main(void)
 			a_reader_is_newer_than_a_look_up_that_took_long),
 		cmocka_unit_test(who_is_about_to_read_a_file_has_its_size),
 		cmocka_unit_test(who_has_emptied_a_file_finds_it_empty),
+		cmocka_unit_test(what_goes_while_it_is_asked_for_is_not_empty),
 		cmocka_unit_test(
 			a_change_that_ends_as_one_opens_a_file_was_under_way),
 		cmocka_unit_test(
