@@ -66,7 +66,7 @@ gone_and_read() {
 	import os, sys
 	t = sys.argv[1]
 	old = b'a' * 300000
-	made = 0
+	made = others = 0
 
 	def write(path, value, how='wb'):
 	    with open(path, how) as f:
@@ -127,8 +127,10 @@ gone_and_read() {
 	    while part := os.pread(fd, 65536, len(got)):
 	        got += part
 	    assert got == old, (case, len(got), got[-1:])
-	    # One that the kernel does not cache is told the size that is stored.
-	    assert os.fstat(fd).st_size in (len(old), size), case
+	    # Seldom a reader is past the cache, and told the size that is stored.
+	    told = os.fstat(fd).st_size
+	    others += told != len(old)
+	    assert told in (len(old), size) and others < 3, (case, told, others)
 	    # Who opens it now reads what it is.
 	    with open(path, 'rb') as f:
 	        new = f.read()

@@ -281,7 +281,7 @@ a_reader_keeps_its_value_and_who_writes_has_another_node(void **state)
 	world_end(&w);
 }
 
-/* Puts the version 5 of P/f/q, and has the mount not tell it. */
+/* Changes P/f/q, and has the mount not tell it. */
 static void change_untold(struct world *w, uint8_t op, int64_t ts,
 			  const char *value)
 {
@@ -299,6 +299,7 @@ static void change_untold(struct world *w, uint8_t op, int64_t ts,
 	table_unref(t);
 }
 
+/* Puts the version 5 so. */
 static void put_untold(struct world *w, const char *value)
 {
 	change_untold(w, CHANGE_PUT, 5, value);
