@@ -240,6 +240,8 @@ int reader_open_place(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 	rd->alias = p->kind == NODE_ALIAS;
 	if (rd->alias)
 		atomic_fetch_add(fs_alias_readers(fs, p->node), 1);
+	if (is_cached(p))
+		writer_await_release(fs, p->node);
 	r = load(fs, rd);
 	/* It went as the kernel was on its way, which looks again. */
 	if (r == 0)

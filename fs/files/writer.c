@@ -476,7 +476,7 @@ static int writer_flush(struct fs *fs, struct open_file *f)
 
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, false, w->flags);
-	if (w->pending_size >= 0 && !w->draft.content.len)
+	if (w->pending_size < 0 || !w->draft.content.len)
 		writer_note_flush(w);
 	writer_unlock(w);
 	return err;

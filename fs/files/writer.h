@@ -93,6 +93,11 @@ bool writer_hides(struct fs *fs, uint64_t node, pid_t asker);
 /* Has the node an open writer? Its attributes are not to be kept then. */
 bool writer_is_open(struct fs *fs, uint64_t node);
 /*
+ * close(2) does not wait for the RELEASE that follows it. If all writers of the node
+ * were closed a moment ago, waits for theirs, for a moment: one can be open elsewhere.
+ */
+void writer_await_release(struct fs *fs, uint64_t node);
+/*
  * Must an open for reading go to writer_open() too: is the node a file that
  * was created and that the store does not have yet?
  */

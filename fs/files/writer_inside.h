@@ -30,7 +30,7 @@ struct writer {
 	unsigned flags;	    /* CELLFILE_SYNC with O_SYNC or O_DSYNC */
 	/* Created and not published: the size so far, else -1. */
 	_Atomic int64_t pending_size;
-	/* When it was flushed with nothing written, while pending; 0 = not. */
+	/* When it was closed, by one who has it open; 0 = it was written to since. */
 	_Atomic uint64_t flushed_ns;
 
 	pthread_mutex_t lock; /* guards all below */
@@ -100,7 +100,7 @@ int writer_write_draft(struct writer *w, struct bytes data, uint64_t off,
 		       bool append);
 int writer_truncate_draft(struct writer *w, uint64_t len);
 void writer_note_flush(struct writer *w);
-/* Wakes those who wait for a pending file in writer_hides(). */
+/* Wakes those who wait for a pending file in writer_hides(), or for a release. */
 void writer_settled(struct fs *fs);
 
 #endif

@@ -39,6 +39,9 @@ void writer_unregister(struct writer *w)
 	pthread_mutex_lock(&ws->lock);
 	sorted_remove(&ws->writers, &w->by_node);
 	ws->open = ws->writers.count;
+	ws->settled++;
+	if (ws->waiting)
+		pthread_cond_broadcast(&ws->settled_cond);
 	pthread_mutex_unlock(&ws->lock);
 }
 
@@ -183,6 +186,8 @@ bool writer_makes(struct fs *fs, uint64_t node, pid_t asker)
 
 /* A file that was closed is released, or written to again, within this time. */
 #define RELEASE_WAIT_NS 250000000
+/* Who reads what was put waits less: it may have been closed by one of two. */
+#define CLOSING_WAIT_NS 50000000
 /* The RELEASE needs a thread as well: most are left to other requests. */
 #define WAITING_MAX (FS_THREADS_MAX / 4)
 
@@ -238,6 +243,16 @@ static bool await_settled(struct write_state *ws, uint64_t seen, uint64_t until)
 	return may;
 }
 
+static uint64_t settled_so_far(struct write_state *ws)
+{
+	uint64_t settled;
+
+	pthread_mutex_lock(&ws->lock);
+	settled = ws->settled;
+	pthread_mutex_unlock(&ws->lock);
+	return settled;
+}
+
 bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 {
 	struct write_state *ws = fs->writes;
@@ -247,13 +262,45 @@ bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 	if (!ws->open)
 		return false;
 	do {
-		pthread_mutex_lock(&ws->lock);
-		seen = ws->settled;
-		pthread_mutex_unlock(&ws->lock);
+		seen = settled_so_far(ws);
 		until = wait_until(fs, node, asker, &hidden);
 	} while (hidden && until > monotonic_ns() &&
 		 await_settled(ws, seen, until));
 	return hidden;
+}
+
+/* Until when all writers of the node may be released; 0 = one is in use. */
+static uint64_t closing_until(struct fs *fs, uint64_t node, bool *open)
+{
+	uint64_t until = UINT64_MAX;
+	struct writer *w, *next;
+
+	*open = false;
+	for (w = writer_next(fs, node, NULL); w; w = next) {
+		uint64_t flushed = w->flushed_ns;
+		uint64_t end = flushed ? flushed + CLOSING_WAIT_NS : 0;
+
+		*open = true;
+		until = end < until ? end : until;
+		next = until ? writer_next(fs, node, w) : NULL;
+		writer_unref(w);
+	}
+	return until;
+}
+
+void writer_await_release(struct fs *fs, uint64_t node)
+{
+	struct write_state *ws = fs->writes;
+	uint64_t until, seen;
+	bool open;
+
+	if (!ws->open)
+		return;
+	do {
+		seen = settled_so_far(ws);
+		until = closing_until(fs, node, &open);
+	} while (open && until > monotonic_ns() &&
+		 await_settled(ws, seen, until));
 }
 
 void writer_settled(struct fs *fs)

@@ -4,8 +4,9 @@
 
 #include "fs/change/changed.h"
 #include "fs/files/lost_found.h"
-#include "fs/files/writer.h"
+#include "fs/files/writer_inside.h"
 #include "fs/memory/write_state.h"
+#include "store/os/clock.h"
 
 /* A file is removed while it is asked whether it is hidden. */
 static bool abandons;
@@ -66,6 +67,24 @@ enum nodes_cache __wrap_nodes_cache(struct nodes *ns, uint64_t id,
 	if (behind_cache)
 		behind_cache();
 	return r;
+}
+
+/* What another does while the thread waits. */
+static _Thread_local void (*as_one_waits)(void);
+
+bool __real_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns);
+bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns);
+bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			    uint64_t until_ns)
+{
+	if (!as_one_waits)
+		return __real_clock_cond_wait(cond, lock, until_ns);
+	pthread_mutex_unlock(lock);
+	as_one_waits();
+	pthread_mutex_lock(lock);
+	return true;
 }
 
 int __real_cellfile_takes_put(const struct place *p);
@@ -351,6 +370,46 @@ static struct {
 	struct world *world;
 	uint64_t column, file, handle;
 } reader;
+
+static void releases_its_file(void)
+{
+	struct fs *fs = reader.world->fs;
+
+	as_one_waits = NULL;
+	handles_release(fs->handles, fs, reader.handle);
+}
+
+/* close(2) is over before the daemon hears that it was the last one. */
+static void what_was_closed_is_cached_for_who_reads_it_next(void **state)
+{
+	struct fuse_write_in in = {.size = 3};
+	struct open_file *f;
+	uint64_t table, column;
+	struct world w;
+
+	world_begin(&w);
+	reader.world = &w;
+	column = a_row_with_a_cell(&w, &table);
+	column = looked_up(&w, looked_up(&w, column, "f"), "q");
+	put_untold(&w, "one");
+	reader.file = looked_up(&w, column, "5");
+	in.fh = reader.handle = opened_file(&w, reader.file, O_WRONLY);
+	/* Who may write on is not waited for. */
+	as_one_waits = releases_its_file;
+	assert_int_equal(
+		ask(&w, FUSE_WRITE, reader.file, ARGS(in), bytes_str("two")),
+		0);
+	assert_true(is_read_past_cache(&w, reader.file));
+	assert_int_equal(flush_file(&w, reader.file, reader.handle), 0);
+	/* However long this test takes, it was closed just now. */
+	f = handles_get(w.fs->handles, reader.handle, NULL);
+	assert_in_range(writer_of(f)->flushed_ns, 1, monotonic_ns());
+	writer_of(f)->flushed_ns = monotonic_ns() + 3600 * NS_PER_S;
+	open_file_drop(f);
+	assert_false(is_read_past_cache(&w, reader.file));
+	assert_null(as_one_waits);
+	world_end(&w);
+}
 
 static void puts_and_reads(void)
 {
@@ -915,6 +974,8 @@ int main(void)
 			a_reader_keeps_its_size_while_a_put_is_not_told_yet),
 		cmocka_unit_test(
 			a_reader_is_newer_than_a_look_up_that_took_long),
+		cmocka_unit_test(
+			what_was_closed_is_cached_for_who_reads_it_next),
 		cmocka_unit_test(who_is_about_to_read_a_file_has_its_size),
 		cmocka_unit_test(who_has_emptied_a_file_finds_it_empty),
 		cmocka_unit_test(what_goes_while_it_is_asked_for_is_not_empty),
