@@ -321,12 +321,10 @@ int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st)
 bool reader_stat_older(struct fs *fs, const struct place *p,
 		       const struct stat *st, struct stat *older)
 {
-	uint32_t state;
+	uint32_t state = is_cached(p) && !p->detached
+				 ? nodes_caching(fs->nodes, p->node, NULL)
+				 : 0;
 
-	if (!is_cached(p) || p->detached ||
-	    !nodes_caching(fs->nodes, p->node, NULL))
-		return false;
-	state = nodes_cached(fs->nodes, p->node);
 	return state && stat_handle(fs, p->node, state, older) &&
 	       older->st_size != st->st_size;
 }

@@ -501,20 +501,20 @@ void nodes_pass_end(struct nodes *ns, uint64_t id)
 	pthread_mutex_unlock(&ns->lock);
 }
 
-bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino)
+uint32_t nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino)
 {
 	const struct node *n;
-	bool caching;
+	uint32_t state;
 
 	/* Whoever changes a file comes here. */
 	if (!ns->caching)
-		return false;
+		return 0;
 	n = lock_node(ns, id);
-	caching = n && n->caching && !n->kept;
-	if (caching && ino)
+	state = n && n->caching && !n->kept ? n->cached : 0;
+	if (state && ino)
 		*ino = n->ino;
 	pthread_mutex_unlock(&ns->lock);
-	return caching;
+	return state;
 }
 
 bool nodes_renew(struct nodes *ns, uint64_t id)

@@ -158,8 +158,11 @@ bool nodes_renew(struct nodes *ns, uint64_t id);
 bool nodes_renewed(struct nodes *ns, uint64_t id);
 /* Until the last of those handles is released, nodes_renew() does nothing. */
 void nodes_keep(struct nodes *ns, uint64_t id);
-/* Are there handles for nodes_renew()? Then *ino is set, where @ino is not NULL. */
-bool nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino);
+/*
+ * The state of what the kernel has cached for handles that nodes_renew() would part
+ * from the name; 0 = there are none. Else *ino is set, where @ino is not NULL.
+ */
+uint32_t nodes_caching(struct nodes *ns, uint64_t id, uint64_t *ino);
 /*
  * The kernel may get older attributes of a file by a reply that is on its way, and
  * believe them: nodes_cache() has none cached any more.
