@@ -300,11 +300,9 @@ int stage_put(struct fs *fs, fuse_req_t req, const struct place *from,
 		r = plan(&s);
 	if (!r) {
 		(void)changed_before(&w, &s.put);
-		changes_begin(&fs->changes, to->row);
 		r = table_mutate(fstable_table(to->table), &s.put, 0);
 		if (r > 0)
 			settle(&s, from, to, to_dir);
-		changes_end(&fs->changes, to->row);
 	}
 	stage_release(&s);
 	return r < 0 ? r : 0;

@@ -444,17 +444,6 @@ static int move_file(struct fs *fs, const struct move *mv)
 	return from_data(fs, mv, to_data);
 }
 
-/* What it replaces may be opened until its node has lost the name. */
-static int move_file_told(struct fs *fs, const struct move *mv)
-{
-	int r;
-
-	changes_begin(&fs->changes, mv->to.row);
-	r = move_file(fs, mv);
-	changes_end(&fs->changes, mv->to.row);
-	return r;
-}
-
 static int move_table(struct fs *fs, const struct move *mv)
 {
 	int r;
@@ -554,6 +543,22 @@ static int move_directory(struct fs *fs, const struct move *mv)
 	return r == -ENOENT ? -EXDEV : r;
 }
 
+static int move_told(struct fs *fs, const struct move *mv)
+{
+	int r;
+
+	/* What it replaces may be opened until its node has lost the name. */
+	changes_begin(&fs->changes, mv->to.row);
+	if (place_is_dir(&mv->from))
+		r = move_directory(fs, mv);
+	else if (mv->to_exists && place_is_dir(&mv->to))
+		r = -EISDIR;
+	else
+		r = move_file(fs, mv);
+	changes_end(&fs->changes, mv->to.row);
+	return r;
+}
+
 /*
  * While it renames, the kernel holds the locks of both directories, and of a
  * directory that moves. In .put no notice needs these. But one of a row's name
@@ -637,12 +642,8 @@ static int do_rename(struct fs *fs, fuse_req_t req, uint64_t parent,
 		 mv.to_dir.kind == NODE_SNAPSHOT_DIR ||
 		 mv.from.kind == NODE_SNAPSHOT_DIR)
 		r = move_snapshot(fs, &mv);
-	else if (place_is_dir(&mv.from))
-		r = move_directory(fs, &mv);
-	else if (mv.to_exists && place_is_dir(&mv.to))
-		r = -EISDIR;
 	else
-		r = move_file_told(fs, &mv);
+		r = move_told(fs, &mv);
 	if (r == 0) {
 		tell_renamed(fs, &mv);
 		disbelieve_name(fs, &mv);
