@@ -1,7 +1,7 @@
 /* Changes, gets and scans by libcellfs. */
 #include "fixture.h"
 
-static void newest_value_is_read_back(void **state)
+TEST(newest_value_is_read_back)
 {
 	struct fixture f = begin();
 	struct cellfs_buffer value = {0};
@@ -27,7 +27,7 @@ static void newest_value_is_read_back(void **state)
 }
 
 /* However many of them fall into one millisecond. */
-static void each_put_is_a_version_of_its_own(void **state)
+TEST(each_put_is_a_version_of_its_own)
 {
 	struct fixture f = begin();
 	const struct cellfs_cell *c;
@@ -47,7 +47,7 @@ static void each_put_is_a_version_of_its_own(void **state)
 	end(&f);
 }
 
-static void put_and_delete_reach_beyond_the_clock(void **state)
+TEST(put_and_delete_reach_beyond_the_clock)
 {
 	struct fixture f = begin();
 	struct cellfs_cell c;
@@ -74,7 +74,7 @@ static void put_and_delete_reach_beyond_the_clock(void **state)
 }
 
 /* Neither an absent value nor a failure touches what the caller has. */
-static void what_is_not_found_is_not_written(void **state)
+TEST(what_is_not_found_is_not_written)
 {
 	struct fixture f = begin();
 	struct cellfs_bytes r = str("r"), g = str("f"), q = str("q");
@@ -99,7 +99,7 @@ static void what_is_not_found_is_not_written(void **state)
 	end(&f);
 }
 
-static void deletes_hide_the_column_or_the_row(void **state)
+TEST(deletes_hide_the_column_or_the_row)
 {
 	struct fixture f = begin();
 
@@ -118,7 +118,7 @@ static void deletes_hide_the_column_or_the_row(void **state)
 	end(&f);
 }
 
-static void increments_add_and_appends_append(void **state)
+TEST(increments_add_and_appends_append)
 {
 	struct fixture f = begin();
 	struct cellfs_bytes r = str("r"), g = str("f"), q = str("n");
@@ -144,7 +144,7 @@ static void increments_add_and_appends_append(void **state)
 	end(&f);
 }
 
-static void wrong_changes_are_refused_with_a_sentence(void **state)
+TEST(wrong_changes_are_refused_with_a_sentence)
 {
 	struct fixture f = begin();
 	struct cellfs_change c = {.kind = CELLFS_PUT, .family = str("f")};
@@ -197,7 +197,7 @@ static void wrong_changes_are_refused_with_a_sentence(void **state)
 	end(&f);
 }
 
-static void keys_and_values_are_as_long_as_the_header_says(void **state)
+TEST(keys_and_values_are_as_long_as_the_header_says)
 {
 	static char x[CELLFS_ROW_MAX + 1];
 	struct fixture f = begin();
@@ -237,7 +237,7 @@ static void keys_and_values_are_as_long_as_the_header_says(void **state)
 	end(&f);
 }
 
-static void a_mutation_is_const_and_can_be_used_again(void **state)
+TEST(a_mutation_is_const_and_can_be_used_again)
 {
 	struct fixture f = begin();
 	const struct cellfs_change c[] = {
@@ -280,7 +280,7 @@ static void a_mutation_is_const_and_can_be_used_again(void **state)
 	end(&f);
 }
 
-static void changes_of_a_mutation_depend_on_what_was_there_before(void **state)
+TEST(changes_of_a_mutation_depend_on_what_was_there_before)
 {
 	struct fixture f = begin();
 	const struct cellfs_change add = {.kind = CELLFS_INCREMENT,
@@ -313,7 +313,7 @@ static void changes_of_a_mutation_depend_on_what_was_there_before(void **state)
 	end(&f);
 }
 
-static void each_kind_of_delete_hides_what_it_names(void **state)
+TEST(each_kind_of_delete_hides_what_it_names)
 {
 	struct fixture f = begin();
 	struct cellfs_change c = {.kind = CELLFS_DELETE_VERSION,
@@ -378,7 +378,7 @@ static int checked(struct fixture *f, enum cellfs_check_kind kind,
 	return r;
 }
 
-static void a_mutation_is_applied_only_if_its_check_holds(void **state)
+TEST(a_mutation_is_applied_only_if_its_check_holds)
 {
 	static const struct {
 		enum cellfs_check_kind kind;
@@ -426,7 +426,7 @@ static void a_mutation_is_applied_only_if_its_check_holds(void **state)
 	end(&f);
 }
 
-static void all_checks_of_a_mutation_must_hold(void **state)
+TEST(all_checks_of_a_mutation_must_hold)
 {
 	struct fixture f = begin();
 	const struct cellfs_change c = {
@@ -450,7 +450,7 @@ static void all_checks_of_a_mutation_must_hold(void **state)
 	end(&f);
 }
 
-static void many_mutations_are_applied_up_to_the_one_that_fails(void **state)
+TEST(many_mutations_are_applied_up_to_the_one_that_fails)
 {
 	struct fixture f = begin();
 	const struct cellfs_change c = {.kind = CELLFS_PUT,
@@ -488,7 +488,7 @@ static void many_mutations_are_applied_up_to_the_one_that_fails(void **state)
 	end(&f);
 }
 
-static void a_get_finds_the_version_that_is_asked_for(void **state)
+TEST(a_get_finds_the_version_that_is_asked_for)
 {
 	struct fixture f = begin();
 	struct cellfs_bytes r = str("r"), g = str("f"), q = str("q");
@@ -525,7 +525,7 @@ static void a_get_finds_the_version_that_is_asked_for(void **state)
 	end(&f);
 }
 
-static void a_cell_may_have_a_ttl_of_its_own(void **state)
+TEST(a_cell_may_have_a_ttl_of_its_own)
 {
 	struct fixture f = begin();
 	const struct cellfs_change c = {.kind = CELLFS_PUT,
@@ -558,7 +558,7 @@ static struct fixture rows(void)
 	return f;
 }
 
-static void a_scan_gives_what_its_granularity_says(void **state)
+TEST(a_scan_gives_what_its_granularity_says)
 {
 	struct fixture f = rows();
 	struct cellfs_scan_spec s = {0};
@@ -579,7 +579,7 @@ static void a_scan_gives_what_its_granularity_says(void **state)
 	end(&f);
 }
 
-static void results_are_in_the_order_of_unsigned_bytes(void **state)
+TEST(results_are_in_the_order_of_unsigned_bytes)
 {
 	static const struct {
 		const char *key;
@@ -626,7 +626,7 @@ static void results_are_in_the_order_of_unsigned_bytes(void **state)
 }
 
 /* A result has the fields of its granularity, and of a value what was asked. */
-static void a_result_has_no_other_field(void **state)
+TEST(a_result_has_no_other_field)
 {
 	struct fixture f = rows();
 	struct cellfs_scan_spec s = {.keys_only = true,
@@ -658,7 +658,7 @@ static void a_result_has_no_other_field(void **state)
 	end(&f);
 }
 
-static void bounds_are_values_that_are_set_or_open(void **state)
+TEST(bounds_are_values_that_are_set_or_open)
 {
 	struct fixture f = rows();
 	struct cellfs_scan_spec s = {.granularity = CELLFS_ROWS};
@@ -701,7 +701,7 @@ static void bounds_are_values_that_are_set_or_open(void **state)
 	end(&f);
 }
 
-static void the_end_of_a_prefix_lies_behind_all_of_its_keys(void **state)
+TEST(the_end_of_a_prefix_lies_behind_all_of_its_keys)
 {
 	char room[4];
 	struct cellfs_bound b = cellfs_prefix_end(str("a\xff\xff"), room);
@@ -712,7 +712,7 @@ static void the_end_of_a_prefix_lies_behind_all_of_its_keys(void **state)
 	assert_false(cellfs_prefix_end(str(""), room).set);
 }
 
-static void a_scan_is_of_columns_times_and_versions(void **state)
+TEST(a_scan_is_of_columns_times_and_versions)
 {
 	struct fixture f = rows();
 	const struct cellfs_column columns[] = {
@@ -776,7 +776,7 @@ static void forget_all(struct lent *l)
 	}
 }
 
-static void arguments_are_needed_during_the_call_only(void **state)
+TEST(arguments_are_needed_during_the_call_only)
 {
 	struct fixture f = rows();
 	struct cellfs_column *column = calloc(1, sizeof(*column));
@@ -814,7 +814,7 @@ static void arguments_are_needed_during_the_call_only(void **state)
 	end(&f);
 }
 
-static void a_scan_takes_a_filter_of_hbase(void **state)
+TEST(a_scan_takes_a_filter_of_hbase)
 {
 	struct fixture f = rows();
 	struct cellfs_scan_spec s = {.filter =
@@ -825,7 +825,7 @@ static void a_scan_takes_a_filter_of_hbase(void **state)
 	end(&f);
 }
 
-static void a_pattern_of_too_many_steps_ends_the_scan(void **state)
+TEST(a_pattern_of_too_many_steps_ends_the_scan)
 {
 	struct fixture f = begin();
 	const struct cellfs_scan_spec s = {
@@ -841,7 +841,7 @@ static void a_pattern_of_too_many_steps_ends_the_scan(void **state)
 	end(&f);
 }
 
-static void a_raw_scan_shows_delete_markers(void **state)
+TEST(a_raw_scan_shows_delete_markers)
 {
 	struct fixture f = begin();
 	const struct cellfs_scan_spec s = {.raw = true};
@@ -861,7 +861,7 @@ static void a_raw_scan_shows_delete_markers(void **state)
 	end(&f);
 }
 
-static void a_marker_comes_before_a_put_of_its_timestamp(void **state)
+TEST(a_marker_comes_before_a_put_of_its_timestamp)
 {
 	struct fixture f = begin();
 	const struct cellfs_change c = {.kind = CELLFS_DELETE_VERSION,
@@ -882,7 +882,7 @@ static void a_marker_comes_before_a_put_of_its_timestamp(void **state)
 	end(&f);
 }
 
-static void a_scan_goes_on_without_its_table_and_snapshot(void **state)
+TEST(a_scan_goes_on_without_its_table_and_snapshot)
 {
 	struct fixture f = rows();
 	struct cellfs_scan_spec s = {0};
@@ -907,7 +907,7 @@ static void a_scan_goes_on_without_its_table_and_snapshot(void **state)
 	end(&f);
 }
 
-static void wrong_scans_are_refused_with_a_sentence(void **state)
+TEST(wrong_scans_are_refused_with_a_sentence)
 {
 	struct fixture f = begin();
 	struct cellfs_scan *sc = NULL;
@@ -931,7 +931,7 @@ static void wrong_scans_are_refused_with_a_sentence(void **state)
 }
 
 /* More than a batch, seen as of the opening, and not as of the reading. */
-static void a_long_scan_shows_the_moment_of_its_opening(void **state)
+TEST(a_long_scan_shows_the_moment_of_its_opening)
 {
 	struct fixture f = begin();
 	const struct cellfs_cell *c;
@@ -955,46 +955,4 @@ static void a_long_scan_shows_the_moment_of_its_opening(void **state)
 	cellfs_scan_close(sc);
 	assert_int_equal(cellfs_table_truncate(f.s, "t"), 0);
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(newest_value_is_read_back),
-		cmocka_unit_test(each_put_is_a_version_of_its_own),
-		cmocka_unit_test(put_and_delete_reach_beyond_the_clock),
-		cmocka_unit_test(what_is_not_found_is_not_written),
-		cmocka_unit_test(deletes_hide_the_column_or_the_row),
-		cmocka_unit_test(increments_add_and_appends_append),
-		cmocka_unit_test(wrong_changes_are_refused_with_a_sentence),
-		cmocka_unit_test(
-			keys_and_values_are_as_long_as_the_header_says),
-		cmocka_unit_test(a_mutation_is_const_and_can_be_used_again),
-		cmocka_unit_test(
-			changes_of_a_mutation_depend_on_what_was_there_before),
-		cmocka_unit_test(each_kind_of_delete_hides_what_it_names),
-		cmocka_unit_test(a_mutation_is_applied_only_if_its_check_holds),
-		cmocka_unit_test(all_checks_of_a_mutation_must_hold),
-		cmocka_unit_test(
-			many_mutations_are_applied_up_to_the_one_that_fails),
-		cmocka_unit_test(a_get_finds_the_version_that_is_asked_for),
-		cmocka_unit_test(a_cell_may_have_a_ttl_of_its_own),
-		cmocka_unit_test(a_scan_gives_what_its_granularity_says),
-		cmocka_unit_test(results_are_in_the_order_of_unsigned_bytes),
-		cmocka_unit_test(a_result_has_no_other_field),
-		cmocka_unit_test(bounds_are_values_that_are_set_or_open),
-		cmocka_unit_test(
-			the_end_of_a_prefix_lies_behind_all_of_its_keys),
-		cmocka_unit_test(a_scan_is_of_columns_times_and_versions),
-		cmocka_unit_test(arguments_are_needed_during_the_call_only),
-		cmocka_unit_test(a_scan_takes_a_filter_of_hbase),
-		cmocka_unit_test(a_pattern_of_too_many_steps_ends_the_scan),
-		cmocka_unit_test(a_raw_scan_shows_delete_markers),
-		cmocka_unit_test(a_marker_comes_before_a_put_of_its_timestamp),
-		cmocka_unit_test(a_scan_goes_on_without_its_table_and_snapshot),
-		cmocka_unit_test(wrong_scans_are_refused_with_a_sentence),
-		cmocka_unit_test(a_long_scan_shows_the_moment_of_its_opening),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

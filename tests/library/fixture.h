@@ -7,14 +7,9 @@
 
 #include <cellfs.h>
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "../unit/unit.h"
 
 struct fixture {
 	char dir[64], path[80]; /* the store is in the directory dir */

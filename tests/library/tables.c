@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static void the_library_says_its_version(void **state)
+TEST(the_library_says_its_version)
 {
 	char text[32];
 
@@ -19,7 +19,7 @@ static void the_library_says_its_version(void **state)
 	assert_string_equal(text, CELLFS_VERSION);
 }
 
-static void a_store_that_cannot_be_opened_says_why(void **state)
+TEST(a_store_that_cannot_be_opened_says_why)
 {
 	struct fixture f = begin();
 	const struct cellfs_options make = {.create = true};
@@ -44,7 +44,7 @@ static void a_store_that_cannot_be_opened_says_why(void **state)
 }
 
 /* What the opening of an empty directory does not find is no failure of it. */
-static void a_call_that_succeeds_leaves_no_sentence(void **state)
+TEST(a_call_that_succeeds_leaves_no_sentence)
 {
 	const struct cellfs_options make = {.create = true};
 	struct fixture f = begin();
@@ -62,7 +62,7 @@ static void a_call_that_succeeds_leaves_no_sentence(void **state)
 	end(&f);
 }
 
-static void a_store_has_one_writer_or_any_readers(void **state)
+TEST(a_store_has_one_writer_or_any_readers)
 {
 	const struct cellfs_options reader = {.read_only = true};
 	const struct cellfs_options make = {.read_only = true, .create = true};
@@ -94,7 +94,7 @@ static void file_of(const struct fixture *f, const char *pattern,
 	globfree(&files);
 }
 
-static void what_others_may_write_is_opened_only_if_one_says_so(void **state)
+TEST(what_others_may_write_is_opened_only_if_one_says_so)
 {
 	const struct cellfs_options take = {.insecure = true};
 	struct fixture f = begin();
@@ -144,7 +144,7 @@ static uint64_t figure(const struct fixture *f, const char *name)
 	return figure.value;
 }
 
-static void what_was_put_is_there_after_opening_again(void **state)
+TEST(what_was_put_is_there_after_opening_again)
 {
 	struct fixture f = begin();
 
@@ -173,8 +173,7 @@ static void change_and_die(struct fixture *f)
 	_exit(0);
 }
 
-static void
-what_was_acknowledged_survives_the_death_of_the_process(void **state)
+TEST(what_was_acknowledged_survives_the_death_of_the_process)
 {
 	struct fixture f = begin();
 	char name[CELLFS_NAME_SIZE], text[16];
@@ -197,7 +196,7 @@ what_was_acknowledged_survives_the_death_of_the_process(void **state)
 	end(&f);
 }
 
-static void a_change_is_synced_if_it_or_the_store_says_so(void **state)
+TEST(a_change_is_synced_if_it_or_the_store_says_so)
 {
 	const struct cellfs_options sync = {.sync = true};
 	const struct cellfs_change c = {.kind = CELLFS_PUT, .family = str("f")};
@@ -221,7 +220,7 @@ static void a_change_is_synced_if_it_or_the_store_says_so(void **state)
 	end(&f);
 }
 
-static void caches_have_the_sizes_that_are_asked_for(void **state)
+TEST(caches_have_the_sizes_that_are_asked_for)
 {
 	const struct cellfs_options small = {.cache_bytes = 3 << 20,
 					     .write_buffer_bytes = 1 << 20};
@@ -248,7 +247,7 @@ static void *lets_go(void *arg)
 	return NULL;
 }
 
-static void opening_waits_for_who_has_the_store(void **state)
+TEST(opening_waits_for_who_has_the_store)
 {
 	const struct cellfs_options patient = {.wait_ms = 100000};
 	struct fixture f = begin(), next = f;
@@ -260,7 +259,7 @@ static void opening_waits_for_who_has_the_store(void **state)
 	end(&next);
 }
 
-static void readers_share_a_store_and_change_nothing(void **state)
+TEST(readers_share_a_store_and_change_nothing)
 {
 	const struct cellfs_options reader = {.read_only = true};
 	struct fixture f = begin(), other;
@@ -285,7 +284,7 @@ static void readers_share_a_store_and_change_nothing(void **state)
 	end(&f);
 }
 
-static void a_store_without_deletes_refuses_what_hides(void **state)
+TEST(a_store_without_deletes_refuses_what_hides)
 {
 	const struct cellfs_options keep = {.no_delete = true};
 	struct fixture f = begin();
@@ -305,7 +304,7 @@ static void a_store_without_deletes_refuses_what_hides(void **state)
 	end(&f);
 }
 
-static void tables_are_made_listed_renamed_and_dropped(void **state)
+TEST(tables_are_made_listed_renamed_and_dropped)
 {
 	struct fixture f = begin();
 	struct cellfs_table *none = NULL;
@@ -340,7 +339,7 @@ static void tables_are_made_listed_renamed_and_dropped(void **state)
 	end(&f);
 }
 
-static void names_are_of_some_letters_and_of_some_length(void **state)
+TEST(names_are_of_some_letters_and_of_some_length)
 {
 	static const char *const wrong[] = {
 		"", "-a", ".a", "a b", "a:b:c", "a/b", "default:a", "hbase:a"};
@@ -366,7 +365,7 @@ static void names_are_of_some_letters_and_of_some_length(void **state)
 	end(&f);
 }
 
-static void what_a_dropped_table_gives_is_not_written(void **state)
+TEST(what_a_dropped_table_gives_is_not_written)
 {
 	struct fixture f = begin();
 	struct cellfs_buffer text = {0};
@@ -391,7 +390,7 @@ static void what_a_dropped_table_gives_is_not_written(void **state)
 	end(&f);
 }
 
-static void a_schema_is_text_that_is_read_and_changed(void **state)
+TEST(a_schema_is_text_that_is_read_and_changed)
 {
 	struct fixture f = begin();
 	struct cellfs_buffer text = {0};
@@ -432,7 +431,7 @@ static void a_schema_is_text_that_is_read_and_changed(void **state)
 	end(&f);
 }
 
-static void a_table_has_the_owner_that_its_text_says(void **state)
+TEST(a_table_has_the_owner_that_its_text_says)
 {
 	struct fixture f = begin();
 	struct cellfs_buffer text = {0};
@@ -465,7 +464,7 @@ static void *set_quotas(void *arg)
 	return NULL;
 }
 
-static void what_others_alter_at_the_same_time_stays(void **state)
+TEST(what_others_alter_at_the_same_time_stays)
 {
 	static const char *const modes[] = {"mode 0700\n", "mode 0750\n"};
 	struct fixture f = begin();
@@ -492,7 +491,7 @@ static void what_others_alter_at_the_same_time_stays(void **state)
 	end(&f);
 }
 
-static void a_table_of_a_namespace_needs_it(void **state)
+TEST(a_table_of_a_namespace_needs_it)
 {
 	struct fixture f = begin();
 	char name[CELLFS_NAME_SIZE] = "";
@@ -536,7 +535,7 @@ static char shown(struct fixture *f, const struct cellfs_snapshot *snap)
 	return found;
 }
 
-static void snapshots_show_the_past(void **state)
+TEST(snapshots_show_the_past)
 {
 	struct fixture f = begin();
 	struct cellfs_snapshot *now = NULL, *named = NULL, *none = NULL;
@@ -583,7 +582,7 @@ static void snapshots_show_the_past(void **state)
 	end(&f);
 }
 
-static void a_snapshot_is_of_one_table_or_of_all(void **state)
+TEST(a_snapshot_is_of_one_table_or_of_all)
 {
 	struct fixture f = begin();
 	struct cellfs_snapshot *all = NULL;
@@ -624,7 +623,7 @@ static void a_snapshot_is_of_one_table_or_of_all(void **state)
 	end(&f);
 }
 
-static void handles_of_two_stores_are_not_mixed(void **state)
+TEST(handles_of_two_stores_are_not_mixed)
 {
 	struct fixture f = begin(), g = begin();
 	struct cellfs_snapshot *snap = NULL, *none = NULL;
@@ -696,7 +695,7 @@ static void *adds(void *arg)
 	return (void *)torn;
 }
 
-static void threads_change_and_read_one_row_whole(void **state)
+TEST(threads_change_and_read_one_row_whole)
 {
 	struct fixture f = begin();
 	pthread_t threads[THREADS];
@@ -717,7 +716,7 @@ static void threads_change_and_read_one_row_whole(void **state)
 	end(&f);
 }
 
-static void the_store_tells_its_figures(void **state)
+TEST(the_store_tells_its_figures)
 {
 	struct fixture f = begin();
 	uint64_t flushes;
@@ -746,7 +745,7 @@ static void *fails(void *arg)
 	return NULL;
 }
 
-static void each_thread_has_its_own_sentence(void **state)
+TEST(each_thread_has_its_own_sentence)
 {
 	struct fixture f = begin();
 	struct cellfs_table *none;
@@ -786,7 +785,7 @@ static struct fixture damaged(const struct cellfs_options *o, char file[256])
 	return f;
 }
 
-static void damage_fails_the_scan_again_and_again(void **state)
+TEST(damage_fails_the_scan_again_and_again)
 {
 	_Atomic int news[CELLFS_NEWS_DAMAGED + 1] = {0};
 	const struct cellfs_options o = {.news = told, .news_arg = news};
@@ -844,7 +843,7 @@ static int get_rows(struct fixture *f)
 }
 
 /* With so small a cache values are read from mapped files. */
-static void a_file_that_is_cut_short_is_an_error_and_no_signal(void **state)
+TEST(a_file_that_is_cut_short_is_an_error_and_no_signal)
 {
 	const struct cellfs_options small = {.cache_bytes = 256 << 10};
 	static const char big[20000];
@@ -879,7 +878,7 @@ static void a_file_that_is_cut_short_is_an_error_and_no_signal(void **state)
 }
 
 /* No file may grow: the write of the log fails. */
-static void a_store_whose_log_failed_says_so_and_takes_no_writes(void **state)
+TEST(a_store_whose_log_failed_says_so_and_takes_no_writes)
 {
 	struct fixture f = begin();
 	_Atomic int news[CELLFS_NEWS_DAMAGED + 1] = {0};
@@ -912,44 +911,4 @@ static void a_store_whose_log_failed_says_so_and_takes_no_writes(void **state)
 	assert_true(cellfs_close(f.s) < 0);
 	assert_true(cellfs_error()[0]);
 	wipe(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_library_says_its_version),
-		cmocka_unit_test(a_store_that_cannot_be_opened_says_why),
-		cmocka_unit_test(a_call_that_succeeds_leaves_no_sentence),
-		cmocka_unit_test(a_store_has_one_writer_or_any_readers),
-		cmocka_unit_test(
-			what_others_may_write_is_opened_only_if_one_says_so),
-		cmocka_unit_test(what_was_put_is_there_after_opening_again),
-		cmocka_unit_test(
-			what_was_acknowledged_survives_the_death_of_the_process),
-		cmocka_unit_test(a_change_is_synced_if_it_or_the_store_says_so),
-		cmocka_unit_test(caches_have_the_sizes_that_are_asked_for),
-		cmocka_unit_test(opening_waits_for_who_has_the_store),
-		cmocka_unit_test(readers_share_a_store_and_change_nothing),
-		cmocka_unit_test(a_store_without_deletes_refuses_what_hides),
-		cmocka_unit_test(tables_are_made_listed_renamed_and_dropped),
-		cmocka_unit_test(names_are_of_some_letters_and_of_some_length),
-		cmocka_unit_test(what_a_dropped_table_gives_is_not_written),
-		cmocka_unit_test(a_table_has_the_owner_that_its_text_says),
-		cmocka_unit_test(a_schema_is_text_that_is_read_and_changed),
-		cmocka_unit_test(what_others_alter_at_the_same_time_stays),
-		cmocka_unit_test(a_table_of_a_namespace_needs_it),
-		cmocka_unit_test(snapshots_show_the_past),
-		cmocka_unit_test(a_snapshot_is_of_one_table_or_of_all),
-		cmocka_unit_test(handles_of_two_stores_are_not_mixed),
-		cmocka_unit_test(threads_change_and_read_one_row_whole),
-		cmocka_unit_test(the_store_tells_its_figures),
-		cmocka_unit_test(each_thread_has_its_own_sentence),
-		cmocka_unit_test(
-			a_file_that_is_cut_short_is_an_error_and_no_signal),
-		cmocka_unit_test(damage_fails_the_scan_again_and_again),
-		cmocka_unit_test(
-			a_store_whose_log_failed_says_so_and_takes_no_writes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-static void what_a_snapshot_shows_stays(void **state)
+TEST(what_a_snapshot_shows_stays)
 {
 	pthread_t r[READERS];
 	int value = 0;
@@ -130,13 +130,4 @@ static void what_a_snapshot_shows_stays(void **state)
 		pthread_join(r[i], NULL);
 	assert_int_equal(atomic_load(&failures), 0);
 	assert_int_equal(temp_remove(&ts), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_snapshot_shows_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,7 +138,7 @@ static void keep_few_versions(void)
 	schema_free(&schema);
 }
 
-static void rows_stay_whole_under_writers(void **state)
+TEST(rows_stay_whole_under_writers)
 {
 	pthread_t w[WRITERS], r[2];
 
@@ -248,7 +248,7 @@ static void *watcher(void *arg)
 	return NULL;
 }
 
-static void what_is_acknowledged_is_seen(void **state)
+TEST(what_is_acknowledged_is_seen)
 {
 	pthread_t w, r[2];
 
@@ -271,14 +271,4 @@ static void what_is_acknowledged_is_seen(void **state)
 	assert_int_equal(atomic_load(&late), 0);
 	assert_true(atomic_load(&looked) > 0);
 	assert_int_equal(temp_remove(&ts), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_stay_whole_under_writers),
-		cmocka_unit_test(what_is_acknowledged_is_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

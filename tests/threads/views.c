@@ -124,7 +124,7 @@ static int table_files(void)
 	return n;
 }
 
-static void views_come_and_go_and_hold_nothing(void **state)
+TEST(views_come_and_go_and_hold_nothing)
 {
 	pthread_t r[READERS];
 
@@ -161,13 +161,4 @@ static void views_come_and_go_and_hold_nothing(void **state)
 	for (int i = 1; i < TABLES; i++)
 		table_unref(tables[i]);
 	assert_int_equal(temp_remove(&ts), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(views_come_and_go_and_hold_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static uint32_t chance(uint32_t n)
 	return (uint32_t)((xorshift(&rng) >> 11) % n);
 }
 
-static void a_set_holds_what_was_added(void **state)
+TEST(a_set_holds_what_was_added)
 {
 	static bool in[5000];
 	struct ts_set s = {0};
@@ -88,7 +88,7 @@ static bool is_kept(struct alive *a, const char *row)
 }
 
 /* Also when nobody asks for a row again. */
-static void the_row_that_was_used_least_recently_goes_first(void **state)
+TEST(the_row_that_was_used_least_recently_goes_first)
 {
 	static struct alive a;
 	_Atomic uint64_t seq = 1;
@@ -296,7 +296,7 @@ static void same_answers(uint64_t seed, bool sequences)
 	close_pair(&p);
 }
 
-static void what_others_found_changes_no_answer(void **state)
+TEST(what_others_found_changes_no_answer)
 {
 	uint64_t first = 1, n = thorough() ? 1000 : sampled(25);
 
@@ -439,7 +439,7 @@ static uint64_t work(shape *make, uint32_t versions, int n)
 	return w;
 }
 
-static void the_work_of_each_does_not_grow_with_what_is_hidden(void **state)
+TEST(the_work_of_each_does_not_grow_with_what_is_hidden)
 {
 	static const struct {
 		const char *what;
@@ -466,7 +466,7 @@ static void the_work_of_each_does_not_grow_with_what_is_hidden(void **state)
 }
 
 /* Nothing was written since: the last one's moment is the next one's. */
-static void what_one_found_spares_the_next_its_walk(void **state)
+TEST(what_one_found_spares_the_next_its_walk)
 {
 	enum {
 		HIDDEN = 2000
@@ -487,19 +487,4 @@ static void what_one_found_spares_the_next_its_walk(void **state)
 	assert_true(first >= HIDDEN / 2);
 	assert_true(walked(&s) - first < HIDDEN);
 	assert_int_equal(temp_remove(&s), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_set_holds_what_was_added),
-		cmocka_unit_test(
-			the_row_that_was_used_least_recently_goes_first),
-		cmocka_unit_test(what_others_found_changes_no_answer),
-		cmocka_unit_test(
-			the_work_of_each_does_not_grow_with_what_is_hidden),
-		cmocka_unit_test(what_one_found_spares_the_next_its_walk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

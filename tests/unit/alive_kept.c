@@ -109,7 +109,7 @@ static const char *versions(struct world *w, uint64_t seq, int64_t ts)
 #define ARE(seq, ts, expected) \
 	assert_string_equal(versions(w, seq, ts), expected)
 
-static void a_set_is_as_of_any_sequence_whose_changes_are_kept(void **state)
+TEST_IN(a_set_is_as_of_any_sequence_whose_changes_are_kept, setup, teardown)
 {
 	struct world *w = *state;
 	uint64_t before = w->seq, put, deleted;
@@ -133,7 +133,7 @@ static void a_set_is_as_of_any_sequence_whose_changes_are_kept(void **state)
 			 1);
 }
 
-static void the_oldest_timestamp_is_one_as_any(void **state)
+TEST_IN(the_oldest_timestamp_is_one_as_any, setup, teardown)
 {
 	struct world *w = *state;
 	uint64_t before = w->seq;
@@ -145,7 +145,7 @@ static void the_oldest_timestamp_is_one_as_any(void **state)
 	ARE(before, INT64_MIN, "3 above");
 }
 
-static void a_put_beyond_the_versions_has_the_oldest_go(void **state)
+TEST_IN(a_put_beyond_the_versions_has_the_oldest_go, setup, teardown)
 {
 	struct world *w = *state;
 	uint64_t before = w->seq;
@@ -159,7 +159,7 @@ static void a_put_beyond_the_versions_has_the_oldest_go(void **state)
 	ARE(w->seq, 9, "0 above 9 3 2");
 }
 
-static void a_marker_has_all_below_it_go(void **state)
+TEST_IN(a_marker_has_all_below_it_go, setup, teardown)
 {
 	struct world *w = *state;
 	uint64_t before = w->seq;
@@ -174,7 +174,7 @@ static void a_marker_has_all_below_it_go(void **state)
 	ARE(before, 9, "?");
 }
 
-static void changes_while_it_is_learned_are_of_the_set(void **state)
+TEST_IN(changes_while_it_is_learned_are_of_the_set, setup, teardown)
 {
 	const int64_t three[] = {3, 2, 1};
 	struct world *w = *state;
@@ -190,7 +190,7 @@ static void changes_while_it_is_learned_are_of_the_set(void **state)
 	ARE(w->seq, 1099, "0 above 1099 1098");
 }
 
-static void what_was_learned_beside_too_many_changes_is_dropped(void **state)
+TEST_IN(what_was_learned_beside_too_many_changes_is_dropped, setup, teardown)
 {
 	const int64_t three[] = {3, 2, 1};
 	struct world *w = *state;
@@ -204,7 +204,7 @@ static void what_was_learned_beside_too_many_changes_is_dropped(void **state)
 	assert_true(begin_learning(w));
 }
 
-static void a_walk_that_was_not_finished_leaves_nothing(void **state)
+TEST_IN(a_walk_that_was_not_finished_leaves_nothing, setup, teardown)
 {
 	struct world *w = *state;
 
@@ -219,7 +219,7 @@ static void a_walk_that_was_not_finished_leaves_nothing(void **state)
 }
 
 /* What it has written is not in the sequence that the reader would walk as of. */
-static void nothing_is_learned_beside_a_writer(void **state)
+TEST_IN(nothing_is_learned_beside_a_writer, setup, teardown)
 {
 	struct world *w = *state;
 
@@ -229,7 +229,7 @@ static void nothing_is_learned_beside_a_writer(void **state)
 	assert_true(begin_learning(w));
 }
 
-static void a_reader_of_an_older_schema_finds_and_leaves_nothing(void **state)
+TEST_IN(a_reader_of_an_older_schema_finds_and_leaves_nothing, setup, teardown)
 {
 	struct world *w = *state;
 	struct buf to = {0};
@@ -251,7 +251,7 @@ static void a_reader_of_an_older_schema_finds_and_leaves_nothing(void **state)
 	ARE(w->seq, 9, "?");
 }
 
-static void a_store_of_much_patience_undoes_no_more_than_64(void **state)
+TEST(a_store_of_much_patience_undoes_no_more_than_64)
 {
 	struct world *w = new_world(1000);
 	uint64_t before = w->seq;
@@ -287,7 +287,7 @@ static void found_hidden(struct world *w, const char *from, const char *to)
 			   w->seq, 1000);
 }
 
-static void a_put_cuts_a_run_in_two(void **state)
+TEST_IN(a_put_cuts_a_run_in_two, setup, teardown)
 {
 	struct world *w = *state;
 
@@ -308,7 +308,7 @@ static void a_put_cuts_a_run_in_two(void **state)
 	assert_string_equal(hidden(w, "f"), "g");
 }
 
-static void a_run_of_one_column_goes_with_a_put(void **state)
+TEST_IN(a_run_of_one_column_goes_with_a_put, setup, teardown)
 {
 	const char after_c[] = {'c', '\0'};
 	const struct bytes end = bytes_of(after_c, 2);
@@ -325,7 +325,7 @@ static void a_run_of_one_column_goes_with_a_put(void **state)
 	assert_string_equal(hidden(w, "c"), "?");
 }
 
-static void an_open_run_stays_open_behind_a_put(void **state)
+TEST_IN(an_open_run_stays_open_behind_a_put, setup, teardown)
 {
 	struct world *w = *state;
 
@@ -335,7 +335,7 @@ static void an_open_run_stays_open_behind_a_put(void **state)
 	assert_string_equal(hidden(w, "y"), "open");
 }
 
-static void of_too_many_runs_no_more_are_kept(void **state)
+TEST_IN(of_too_many_runs_no_more_are_kept, setup, teardown)
 {
 	struct world *w = *state;
 	char from[8], to[8];
@@ -355,7 +355,7 @@ static void of_too_many_runs_no_more_are_kept(void **state)
 }
 
 /* What it puts may be among the columns that showed nothing. */
-static void a_row_that_is_first_met_beside_a_writer_keeps_no_run(void **state)
+TEST_IN(a_row_that_is_first_met_beside_a_writer_keeps_no_run, setup, teardown)
 {
 	struct world *w = *state;
 
@@ -368,7 +368,7 @@ static void a_row_that_is_first_met_beside_a_writer_keeps_no_run(void **state)
 }
 
 /* A scan that began before the put has not seen it. */
-static void a_reader_from_before_a_put_leaves_no_run(void **state)
+TEST_IN(a_reader_from_before_a_put_leaves_no_run, setup, teardown)
 {
 	const struct bytes g = bytes_str("g");
 	struct world *w = *state;
@@ -382,7 +382,7 @@ static void a_reader_from_before_a_put_leaves_no_run(void **state)
 	assert_string_equal(hidden(w, "e"), "g");
 }
 
-static void what_was_never_begun_is_freed(void **state)
+TEST(what_was_never_begun_is_freed)
 {
 	static struct alive none;
 
@@ -417,7 +417,7 @@ static void read_and_write(struct world *w)
 	is_right_or_unknown(versions(w, w->seq, 9), "0 above 9 8 3 1");
 }
 
-static void what_there_is_no_memory_for_is_not_known(void **state)
+TEST(what_there_is_no_memory_for_is_not_known)
 {
 	uint64_t failed = 1, n;
 
@@ -434,33 +434,4 @@ static void what_there_is_no_memory_for_is_not_known(void **state)
 		end_world(w);
 	}
 	assert_true(n > 10);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_set_is_as_of_any_sequence_whose_changes_are_kept),
-		TEST(the_oldest_timestamp_is_one_as_any),
-		TEST(a_put_beyond_the_versions_has_the_oldest_go),
-		TEST(a_marker_has_all_below_it_go),
-		TEST(changes_while_it_is_learned_are_of_the_set),
-		TEST(what_was_learned_beside_too_many_changes_is_dropped),
-		TEST(a_walk_that_was_not_finished_leaves_nothing),
-		TEST(nothing_is_learned_beside_a_writer),
-		TEST(a_reader_of_an_older_schema_finds_and_leaves_nothing),
-		cmocka_unit_test(
-			a_store_of_much_patience_undoes_no_more_than_64),
-		TEST(a_put_cuts_a_run_in_two),
-		TEST(a_run_of_one_column_goes_with_a_put),
-		TEST(an_open_run_stays_open_behind_a_put),
-		TEST(of_too_many_runs_no_more_are_kept),
-		TEST(a_row_that_is_first_met_beside_a_writer_keeps_no_run),
-		TEST(a_reader_from_before_a_put_leaves_no_run),
-		cmocka_unit_test(what_there_is_no_memory_for_is_not_known),
-		cmocka_unit_test(what_was_never_begun_is_freed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

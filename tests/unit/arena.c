@@ -6,6 +6,11 @@
 /* What the pool is told to keep. */
 #define KEPT ((ptrdiff_t)(16 * ARENA_CHUNK))
 
+BEFORE_MAIN(keep_little)
+{
+	arena_keep(KEPT);
+}
+
 /* Fills an arena of @n chunks, and writes to all of it. */
 static void fill(struct arena *a, size_t n)
 {
@@ -27,7 +32,7 @@ static void begin(void)
 	assert_int_equal(arena_idle(), 0);
 }
 
-static void released_chunks_serve_the_next_arena(void **state)
+TEST(released_chunks_serve_the_next_arena)
 {
 	struct arena a = {0};
 
@@ -43,7 +48,7 @@ static void released_chunks_serve_the_next_arena(void **state)
 }
 
 /* Beside memtables, merges have chunks, which are not kept for the next. */
-static void no_more_is_kept_than_memtables_may_hold(void **state)
+TEST(no_more_is_kept_than_memtables_may_hold)
 {
 	struct arena a = {0}, b = {0};
 
@@ -62,7 +67,7 @@ static void no_more_is_kept_than_memtables_may_hold(void **state)
 	arena_keep(KEPT);
 }
 
-static void a_trim_leaves_what_was_wanted_since_the_last(void **state)
+TEST(a_trim_leaves_what_was_wanted_since_the_last)
 {
 	struct arena a = {0};
 
@@ -83,7 +88,7 @@ static void a_trim_leaves_what_was_wanted_since_the_last(void **state)
 	assert_int_equal(arena_idle(), 2 * ARENA_CHUNK);
 }
 
-static void a_trim_takes_nothing_from_an_arena(void **state)
+TEST(a_trim_takes_nothing_from_an_arena)
 {
 	struct arena a = {0}, b = {0};
 
@@ -98,17 +103,4 @@ static void a_trim_takes_nothing_from_an_arena(void **state)
 	fill(&b, 1);
 	arena_release(&b);
 	assert_int_equal(arena_idle(), 3 * ARENA_CHUNK);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(released_chunks_serve_the_next_arena),
-		cmocka_unit_test(no_more_is_kept_than_memtables_may_hold),
-		cmocka_unit_test(a_trim_leaves_what_was_wanted_since_the_last),
-		cmocka_unit_test(a_trim_takes_nothing_from_an_arena),
-	};
-
-	arena_keep(KEPT);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

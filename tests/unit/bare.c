@@ -51,6 +51,12 @@ static int set_tight(void **state)
 	return 0;
 }
 
+#define ROOMY(f) TEST_IN(f, set_roomy, NULL)
+#define TIGHT(f) TEST_IN(f, set_tight, NULL)
+#define BOTH(f)                                        \
+	ADD_TEST(f, _in_a_tight_one, set_tight, NULL); \
+	ROOMY(f)
+
 static int forget(void *arg, const char *name)
 {
 	return os_unlink(dir, name);
@@ -63,6 +69,8 @@ static int teardown(void **state)
 	fault_free(faulty);
 	return rmdir(folder);
 }
+
+ALL_TESTS_IN(setup, teardown);
 
 struct made {
 	char row[16], qualifier[8];
@@ -202,7 +210,7 @@ static int scan_all(struct sstable *t)
 	return r == 0 && i == shape->cells ? 0 : -1;
 }
 
-static void a_small_cache_comes_to_know_all_blocks(void **state)
+BOTH(a_small_cache_comes_to_know_all_blocks)
 {
 	struct block_cache_stat before, after;
 	struct fixture f = {0};
@@ -227,7 +235,7 @@ static void a_small_cache_comes_to_know_all_blocks(void **state)
 	end(&f);
 }
 
-static void who_needs_all_values_gets_them(void **state)
+BOTH(who_needs_all_values_gets_them)
 {
 	struct fixture f = {0};
 
@@ -241,7 +249,7 @@ static void who_needs_all_values_gets_them(void **state)
 	end(&f);
 }
 
-static void what_is_read_often_comes_in_whole(void **state)
+ROOMY(what_is_read_often_comes_in_whole)
 {
 	struct fixture f = {0};
 	struct buf hold = {0};
@@ -262,7 +270,7 @@ static void what_is_read_often_comes_in_whole(void **state)
 }
 
 /* Those who scan read the same block: a directory that is listed again. */
-static void what_is_scanned_often_comes_in_whole(void **state)
+ROOMY(what_is_scanned_often_comes_in_whole)
 {
 	struct fixture f = {0};
 	struct block_cache_stat before;
@@ -285,7 +293,7 @@ static void what_is_scanned_often_comes_in_whole(void **state)
 	end(&f);
 }
 
-static void compressed_blocks_come_whole_or_not(void **state)
+ROOMY(compressed_blocks_come_whole_or_not)
 {
 	struct fixture f = {0};
 
@@ -312,7 +320,7 @@ static struct block *hollow_from(const struct fixture *f, uint32_t *i)
 	return NULL;
 }
 
-static void what_is_hollow_and_read_often_comes_in_bare(void **state)
+TIGHT(what_is_hollow_and_read_often_comes_in_bare)
 {
 	struct fixture f = {0};
 	struct buf hold = {0};
@@ -377,7 +385,7 @@ static void change(const struct fixture *f, uint64_t at, uint8_t by)
 	os_close(file);
 }
 
-static void a_value_that_changes_later_is_seen(void **state)
+BOTH(a_value_that_changes_later_is_seen)
 {
 	struct fixture f = {0};
 	uint64_t end_of_values;
@@ -400,7 +408,7 @@ static void a_value_that_changes_later_is_seen(void **state)
 	end(&f);
 }
 
-static void keys_that_change_later_are_seen(void **state)
+TIGHT(keys_that_change_later_are_seen)
 {
 	struct fixture f = {0};
 	struct block *b;
@@ -422,7 +430,7 @@ static void keys_that_change_later_are_seen(void **state)
 }
 
 /* Without a mapping, and when a copy out of it fails. */
-static void what_cannot_be_mapped_is_read(void **state)
+BOTH(what_cannot_be_mapped_is_read)
 {
 	static const unsigned kinds[] = {FAULT_MAP, FAULT_PREAD};
 	struct fixture f;
@@ -448,7 +456,7 @@ static void what_cannot_be_mapped_is_read(void **state)
 }
 
 /* Nothing of a file that was cut short may end the process. */
-static void a_file_that_is_cut_short_is_told(void **state)
+BOTH(a_file_that_is_cut_short_is_told)
 {
 	struct fixture f = {0};
 	struct os_file *file;
@@ -491,7 +499,7 @@ static void *reads(void *arg)
 	return NULL;
 }
 
-static void many_threads_read_bare_and_whole_blocks(void **state)
+BOTH(many_threads_read_bare_and_whole_blocks)
 {
 	struct reader readers[6];
 	struct fixture f = {0};
@@ -509,31 +517,4 @@ static void many_threads_read_bare_and_whole_blocks(void **state)
 	}
 	assert_true(stat_of(&f).bytes <= shape->cache);
 	end(&f);
-}
-
-int main(void)
-{
-#define ROOMY(t) cmocka_unit_test_setup(t, set_roomy)
-#define TIGHT(t) cmocka_unit_test_setup(t, set_tight)
-	const struct CMUnitTest tests[] = {
-		ROOMY(a_small_cache_comes_to_know_all_blocks),
-		TIGHT(a_small_cache_comes_to_know_all_blocks),
-		ROOMY(who_needs_all_values_gets_them),
-		TIGHT(who_needs_all_values_gets_them),
-		ROOMY(what_is_read_often_comes_in_whole),
-		ROOMY(what_is_scanned_often_comes_in_whole),
-		TIGHT(what_is_hollow_and_read_often_comes_in_bare),
-		ROOMY(compressed_blocks_come_whole_or_not),
-		ROOMY(a_value_that_changes_later_is_seen),
-		TIGHT(a_value_that_changes_later_is_seen),
-		TIGHT(keys_that_change_later_are_seen),
-		ROOMY(a_file_that_is_cut_short_is_told),
-		TIGHT(a_file_that_is_cut_short_is_told),
-		ROOMY(what_cannot_be_mapped_is_read),
-		TIGHT(what_cannot_be_mapped_is_read),
-		ROOMY(many_threads_read_bare_and_whole_blocks),
-		TIGHT(many_threads_read_bare_and_whole_blocks),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

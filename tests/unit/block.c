@@ -85,7 +85,7 @@ static int decode(struct bytes raw, uint32_t nrow, struct block **out)
 	return r;
 }
 
-static void every_cell_comes_back(void **state)
+TEST(every_cell_comes_back)
 {
 	struct buf raw = {0};
 	struct block *b = NULL;
@@ -118,7 +118,7 @@ static void every_cell_comes_back(void **state)
 	buf_free(&raw);
 }
 
-static void a_value_at_the_end_stays_where_it_is(void **state)
+TEST(a_value_at_the_end_stays_where_it_is)
 {
 	struct entry last = entry_of(&people[NPEOPLE - 1]);
 	struct buf raw = {0}, want = {0};
@@ -148,7 +148,7 @@ static void a_value_at_the_end_stays_where_it_is(void **state)
 	buf_free(&want);
 }
 
-static void a_block_is_made_where_there_is_room_for_it(void **state)
+TEST(a_block_is_made_where_there_is_room_for_it)
 {
 	struct buf raw = {0}, want = {0};
 	struct block_builder *b;
@@ -180,7 +180,7 @@ static void a_block_is_made_where_there_is_room_for_it(void **state)
 	buf_free(&want);
 }
 
-static void what_all_cells_share_takes_no_room(void **state)
+TEST(what_all_cells_share_takes_no_room)
 {
 	struct item plain = {"r", "q", 1000, 0, 0, CELL_PUT, "v"};
 	struct buf one = {0}, two = {0};
@@ -196,7 +196,7 @@ static void what_all_cells_share_takes_no_room(void **state)
 	buf_free(&two);
 }
 
-static void rows_are_found(void **state)
+TEST(rows_are_found)
 {
 	static const struct {
 		const char *row;
@@ -234,7 +234,7 @@ static void rows_are_found(void **state)
 	buf_free(&raw);
 }
 
-static void rows_alike_in_eight_bytes_are_told_apart(void **state)
+TEST(rows_alike_in_eight_bytes_are_told_apart)
 {
 	struct item rows[40];
 	char names[40][16];
@@ -258,7 +258,7 @@ static void rows_alike_in_eight_bytes_are_told_apart(void **state)
 	buf_free(&raw);
 }
 
-static void columns_are_found(void **state)
+TEST(columns_are_found)
 {
 	static const struct {
 		uint32_t from, to;
@@ -290,7 +290,7 @@ static void columns_are_found(void **state)
 	buf_free(&raw);
 }
 
-static void what_a_marker_covers_is_known(void **state)
+TEST(what_a_marker_covers_is_known)
 {
 	static const struct item items[] = {
 		{"a", "p", 30, 5, 0, CELL_PUT, ""},
@@ -321,7 +321,7 @@ static void what_a_marker_covers_is_known(void **state)
 	buf_free(&raw);
 }
 
-static void the_newest_of_a_column_is_found(void **state)
+TEST(the_newest_of_a_column_is_found)
 {
 	static const struct {
 		uint32_t from, to;
@@ -378,7 +378,7 @@ static void touch(const struct block *b)
 	}
 }
 
-static void every_truncation_is_refused(void **state)
+TEST(every_truncation_is_refused)
 {
 	struct buf raw = {0};
 	struct block *b = NULL;
@@ -395,7 +395,7 @@ static void every_truncation_is_refused(void **state)
 	buf_free(&raw);
 }
 
-static void every_changed_byte_is_refused_or_harmless(void **state)
+TEST(every_changed_byte_is_refused_or_harmless)
 {
 	struct buf raw = {0};
 	size_t refused = 0, tried = 0;
@@ -425,7 +425,7 @@ static void every_changed_byte_is_refused_or_harmless(void **state)
 	buf_free(&raw);
 }
 
-static void sizes_that_cannot_be_are_refused_before_memory(void **state)
+TEST(sizes_that_cannot_be_are_refused_before_memory)
 {
 	struct block *b = NULL;
 
@@ -440,7 +440,7 @@ static void sizes_that_cannot_be_are_refused_before_memory(void **state)
 	assert_int_equal(block_new(1000, 334, false, &b), -EUCLEAN);
 }
 
-static void wrong_order_is_refused(void **state)
+TEST(wrong_order_is_refused)
 {
 	static const struct item cases[][2] = {
 		/* rows */
@@ -546,7 +546,7 @@ static void same_keys(const struct block *b, const struct block *whole,
 	}
 }
 
-static void a_part_finds_what_the_whole_does(void **state)
+TEST(a_part_finds_what_the_whole_does)
 {
 	char names[MANY][16];
 	struct buf raw = {0};
@@ -574,7 +574,7 @@ static void a_part_finds_what_the_whole_does(void **state)
 	buf_free(&raw);
 }
 
-static void a_front_that_has_changed_is_refused(void **state)
+TEST(a_front_that_has_changed_is_refused)
 {
 	char names[MANY][16];
 	struct buf raw = {0};
@@ -592,28 +592,4 @@ static void a_front_that_has_changed_is_refused(void **state)
 	block_free(bare);
 	block_free(whole);
 	buf_free(&raw);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_cell_comes_back),
-		cmocka_unit_test(a_block_is_made_where_there_is_room_for_it),
-		cmocka_unit_test(a_value_at_the_end_stays_where_it_is),
-		cmocka_unit_test(what_all_cells_share_takes_no_room),
-		cmocka_unit_test(rows_are_found),
-		cmocka_unit_test(rows_alike_in_eight_bytes_are_told_apart),
-		cmocka_unit_test(columns_are_found),
-		cmocka_unit_test(what_a_marker_covers_is_known),
-		cmocka_unit_test(the_newest_of_a_column_is_found),
-		cmocka_unit_test(every_truncation_is_refused),
-		cmocka_unit_test(every_changed_byte_is_refused_or_harmless),
-		cmocka_unit_test(
-			sizes_that_cannot_be_are_refused_before_memory),
-		cmocka_unit_test(wrong_order_is_refused),
-		cmocka_unit_test(a_part_finds_what_the_whole_does),
-		cmocka_unit_test(a_front_that_has_changed_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void build(size_t n, struct buf *out)
 	assert_int_equal(keys.n, n);
 }
 
-static void what_was_added_is_never_denied(void **state)
+TEST(what_was_added_is_never_denied)
 {
 	for (size_t n = 1; n <= 30000; n = n * 3 + 1) {
 		struct buf filter = {0};
@@ -34,7 +34,7 @@ static void what_was_added_is_never_denied(void **state)
 	}
 }
 
-static void one_in_fifty_is_wrongly_supposed_at_most(void **state)
+TEST(one_in_fifty_is_wrongly_supposed_at_most)
 {
 	const size_t n = 100000;
 	struct buf filter = {0};
@@ -52,7 +52,7 @@ static void one_in_fifty_is_wrongly_supposed_at_most(void **state)
 	buf_free(&filter);
 }
 
-static void no_filter_denies_nothing(void **state)
+TEST(no_filter_denies_nothing)
 {
 	struct buf filter = {0};
 
@@ -63,7 +63,7 @@ static void no_filter_denies_nothing(void **state)
 }
 
 /* A chunk of the pool would be two megabytes, and stay with memtables. */
-static void few_keys_take_little_memory(void **state)
+TEST(few_keys_take_little_memory)
 {
 	struct bloom_keys keys = {0};
 	struct arena mem = {0};
@@ -75,16 +75,4 @@ static void few_keys_take_little_memory(void **state)
 	arena_release(&mem);
 	assert_int_equal(arena_idle(), 0);
 	arena_keep(-4 * (ptrdiff_t)ARENA_CHUNK);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_added_is_never_denied),
-		cmocka_unit_test(one_in_fifty_is_wrongly_supposed_at_most),
-		cmocka_unit_test(no_filter_denies_nothing),
-		cmocka_unit_test(few_keys_take_little_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

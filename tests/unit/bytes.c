@@ -7,7 +7,7 @@
 #include "store/value/quote.h"
 #include "store/value/utf8.h"
 
-static void prefix_sorts_before_longer(void **state)
+TEST(prefix_sorts_before_longer)
 {
 	assert_true(bytes_cmp(bytes_str("a"), bytes_str("ab")) < 0);
 	assert_true(bytes_cmp(bytes_str("ab"), bytes_str("b")) < 0);
@@ -26,7 +26,7 @@ static bool is_cut(const char *quoted)
 	return !strcmp(quoted + n - 4, "'...");
 }
 
-static void a_key_is_quoted_as_far_as_there_is_room(void **state)
+TEST(a_key_is_quoted_as_far_as_there_is_room)
 {
 	uint8_t plain[200], control[200];
 	struct quoted q;
@@ -43,7 +43,7 @@ static void a_key_is_quoted_as_far_as_there_is_room(void **state)
 }
 
 /* Each length has its own way to be compared: one difference at each place. */
-static void bytes_compare_as_memcmp_does_whatever_their_length(void **state)
+TEST(bytes_compare_as_memcmp_does_whatever_their_length)
 {
 	uint8_t a[40], b[40];
 
@@ -70,7 +70,7 @@ static void bytes_compare_as_memcmp_does_whatever_their_length(void **state)
 	}
 }
 
-static void copies_touch_nothing_beside_them(void **state)
+TEST(copies_touch_nothing_beside_them)
 {
 	uint8_t from[40], to[42];
 
@@ -86,7 +86,7 @@ static void copies_touch_nothing_beside_them(void **state)
 	bytes_copy(to, NULL, 0);
 }
 
-static void buffer_grows_and_refuses_overflow(void **state)
+TEST(buffer_grows_and_refuses_overflow)
 {
 	struct buf b = {0};
 
@@ -107,7 +107,7 @@ static void piece_freed(struct piece *p)
 	pieces_freed++;
 }
 
-static void a_shared_piece_is_not_written_and_freed_once(void **state)
+TEST(a_shared_piece_is_not_written_and_freed_once)
 {
 	static const char text[] = "in a piece";
 	struct piece p = {.refs = 1, .free = piece_freed};
@@ -130,7 +130,7 @@ static void a_shared_piece_is_not_written_and_freed_once(void **state)
 	shared_free(&s);
 }
 
-static void a_large_buffer_is_in_huge_pages_and_a_small_one_not(void **state)
+TEST(a_large_buffer_is_in_huge_pages_and_a_small_one_not)
 {
 	enum {
 		LARGE = 10 << 20,
@@ -157,7 +157,7 @@ static void a_large_buffer_is_in_huge_pages_and_a_small_one_not(void **state)
 	buf_free(&small);
 }
 
-static void text_is_appended_however_long(void **state)
+TEST(text_is_appended_however_long)
 {
 	struct buf b = {0};
 
@@ -174,7 +174,7 @@ static void text_is_appended_however_long(void **state)
 	buf_free(&b);
 }
 
-static void entries_sort_markers_first_then_newest(void **state)
+TEST(entries_sort_markers_first_then_newest)
 {
 	struct entry family = {.ts = 1, .seq = 1, .kind = CELL_DELETE_FAMILY};
 	struct entry put = {.qualifier = bytes_str("q"),
@@ -208,7 +208,7 @@ static void encode(uint32_t code, size_t n, uint8_t out[4])
 	out[0] = (uint8_t)(first[n - 1] | code);
 }
 
-static void each_code_has_one_form_in_utf8(void **state)
+TEST(each_code_has_one_form_in_utf8)
 {
 	const uint32_t begins[] = {0, 0, 0x80, 0x800, 0x10000};
 	uint8_t b[4];
@@ -224,24 +224,4 @@ static void each_code_has_one_form_in_utf8(void **state)
 			if (is)
 				assert_int_equal(utf8_code(b, n), c);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(prefix_sorts_before_longer),
-		cmocka_unit_test(a_key_is_quoted_as_far_as_there_is_room),
-		cmocka_unit_test(
-			bytes_compare_as_memcmp_does_whatever_their_length),
-		cmocka_unit_test(copies_touch_nothing_beside_them),
-		cmocka_unit_test(buffer_grows_and_refuses_overflow),
-		cmocka_unit_test(a_shared_piece_is_not_written_and_freed_once),
-		cmocka_unit_test(
-			a_large_buffer_is_in_huge_pages_and_a_small_one_not),
-		cmocka_unit_test(text_is_appended_however_long),
-		cmocka_unit_test(each_code_has_one_form_in_utf8),
-		cmocka_unit_test(entries_sort_markers_first_then_newest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

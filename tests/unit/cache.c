@@ -42,7 +42,7 @@ static int read_one(struct cache_slots *s, uint32_t i)
 	return hit;
 }
 
-static void what_was_put_is_found(void **state)
+TEST(what_was_put_is_found)
 {
 	struct block_cache *c;
 	struct block_cache_stat stat;
@@ -64,7 +64,7 @@ static void what_was_put_is_found(void **state)
 	block_cache_free(c);
 }
 
-static void the_bound_holds(void **state)
+TEST(the_bound_holds)
 {
 	struct block_cache *c;
 	struct block_cache_stat stat;
@@ -107,7 +107,7 @@ static void *read_on(void *arg)
 }
 
 /* More blocks than its lock is held for, while another's push them out. */
-static void a_table_goes_while_another_comes_in(void **state)
+TEST(a_table_goes_while_another_comes_in)
 {
 	enum {
 		MANY = 1000
@@ -141,7 +141,7 @@ static void a_table_goes_while_another_comes_in(void **state)
  * Blocks of two tables by turns, and those of the one go: what is left of
  * the other must not keep all of the memory while a third one's come in.
  */
-static void what_has_left_takes_no_memory(void **state)
+TEST(what_has_left_takes_no_memory)
 {
 	const size_t max = 32 << 20, small = 16000, large = 40000;
 	const uint32_t n = (uint32_t)(max / (small + 4000));
@@ -183,7 +183,7 @@ static void what_has_left_takes_no_memory(void **state)
 }
 
 /* Each of many sizes has a chunk that is partly empty. */
-static void holes_take_no_more_than_their_bound(void **state)
+TEST(holes_take_no_more_than_their_bound)
 {
 	enum {
 		SIZES = 20
@@ -209,7 +209,7 @@ static void holes_take_no_more_than_their_bound(void **state)
 	block_cache_free(c);
 }
 
-static void what_is_read_often_stays(void **state)
+TEST(what_is_read_often_stays)
 {
 	struct block_cache *c;
 	struct cache_slots s;
@@ -227,7 +227,7 @@ static void what_is_read_often_stays(void **state)
 	block_cache_free(c);
 }
 
-static void what_is_pinned_stays(void **state)
+TEST(what_is_pinned_stays)
 {
 	struct block_cache *c;
 	struct block_cache_stat stat;
@@ -263,7 +263,7 @@ static void what_is_pinned_stays(void **state)
 	block_cache_free(c);
 }
 
-static void large_blocks_pass_by(void **state)
+TEST(large_blocks_pass_by)
 {
 	struct block_cache *c;
 	struct block_cache_stat stat;
@@ -283,7 +283,7 @@ static void large_blocks_pass_by(void **state)
 	block_cache_free(c);
 }
 
-static void tables_in_memory_leave_last(void **state)
+TEST(tables_in_memory_leave_last)
 {
 	struct block_cache *c;
 	struct cache_slots s, kept;
@@ -303,7 +303,7 @@ static void tables_in_memory_leave_last(void **state)
 	block_cache_free(c);
 }
 
-static void two_who_read_the_same_share_one(void **state)
+TEST(two_who_read_the_same_share_one)
 {
 	struct block_cache *c;
 	struct cache_slots s;
@@ -320,7 +320,7 @@ static void two_who_read_the_same_share_one(void **state)
 	block_cache_free(c);
 }
 
-static void no_cache_takes_nothing(void **state)
+TEST(no_cache_takes_nothing)
 {
 	struct block_cache *c;
 	struct cache_slots s;
@@ -355,7 +355,7 @@ static void *reads_at_random(void *arg)
 	return NULL;
 }
 
-static void many_threads_read_what_is_evicted_all_the_time(void **state)
+TEST(many_threads_read_what_is_evicted_all_the_time)
 {
 	struct block_cache *c;
 	struct block_cache_stat stat;
@@ -381,25 +381,4 @@ static void many_threads_read_what_is_evicted_all_the_time(void **state)
 		assert_int_equal(atomic_load(&s.pins[i]), 0);
 	cache_slots_release(&s);
 	block_cache_free(c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_put_is_found),
-		cmocka_unit_test(the_bound_holds),
-		cmocka_unit_test(a_table_goes_while_another_comes_in),
-		cmocka_unit_test(what_has_left_takes_no_memory),
-		cmocka_unit_test(holes_take_no_more_than_their_bound),
-		cmocka_unit_test(what_is_read_often_stays),
-		cmocka_unit_test(what_is_pinned_stays),
-		cmocka_unit_test(large_blocks_pass_by),
-		cmocka_unit_test(tables_in_memory_leave_last),
-		cmocka_unit_test(two_who_read_the_same_share_one),
-		cmocka_unit_test(no_cache_takes_nothing),
-		cmocka_unit_test(
-			many_threads_read_what_is_evicted_all_the_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "store/lsm/manifest/directory.h"
 #include "store/lsm/manifest/levels.h"
 
-static void edits_are_there_after_a_reopen(void **state)
+TEST(edits_are_there_after_a_reopen)
 {
 	struct place p = new_place();
 	const struct catalog_table *t;
@@ -74,7 +74,7 @@ static int put_families(struct manifest *m, const char *first,
 	return r;
 }
 
-static void an_edit_that_does_not_fit_writes_nothing(void **state)
+TEST(an_edit_that_does_not_fit_writes_nothing)
 {
 	struct place p = new_place();
 	const struct catalog_table same = {.id = 1, .name = "t"};
@@ -116,7 +116,7 @@ static void an_edit_that_does_not_fit_writes_nothing(void **state)
 	end_place(&p);
 }
 
-static void a_file_moves_to_another_level_in_one_edit(void **state)
+TEST(a_file_moves_to_another_level_in_one_edit)
 {
 	struct place p = new_place();
 	struct sst_info i = file_info(10, 1);
@@ -136,7 +136,7 @@ static void a_file_moves_to_another_level_in_one_edit(void **state)
 	end_place(&p);
 }
 
-static void a_dropped_family_loses_its_files(void **state)
+TEST(a_dropped_family_loses_its_files)
 {
 	struct place p = new_place();
 
@@ -151,7 +151,7 @@ static void a_dropped_family_loses_its_files(void **state)
 	end_place(&p);
 }
 
-static void a_dropped_table_takes_its_snapshots_along(void **state)
+TEST(a_dropped_table_takes_its_snapshots_along)
 {
 	const struct catalog_table other = {.id = 3, .name = "t"};
 	struct edit drop = {.drop_table = 1, .put_table = &other};
@@ -174,7 +174,7 @@ static void a_dropped_table_takes_its_snapshots_along(void **state)
 	end_place(&p);
 }
 
-static void what_is_not_of_the_store_is_never_stale(void **state)
+TEST(what_is_not_of_the_store_is_never_stale)
 {
 	struct place p = new_place();
 
@@ -195,7 +195,7 @@ static void what_is_not_of_the_store_is_never_stale(void **state)
 	end_place(&p);
 }
 
-static void a_number_on_disk_is_not_given_again(void **state)
+TEST(a_number_on_disk_is_not_given_again)
 {
 	struct place p = new_place();
 
@@ -209,7 +209,7 @@ static void a_number_on_disk_is_not_given_again(void **state)
 	end_place(&p);
 }
 
-static void a_read_only_open_changes_nothing(void **state)
+TEST(a_read_only_open_changes_nothing)
 {
 	struct place p = new_place();
 	struct edit e = {.wal_first = 99};
@@ -248,7 +248,7 @@ static void try_dir(const char *first, const char *second, bool create, int is)
 	sim_free(os);
 }
 
-static void only_a_store_or_an_empty_directory_is_opened(void **state)
+TEST(only_a_store_or_an_empty_directory_is_opened)
 {
 	try_dir(NULL, NULL, false, -ENOENT);
 	try_dir(NULL, NULL, true, 0);
@@ -274,7 +274,7 @@ static int open_dir(struct os *os, const struct store_options *o,
 	return directory_open(os, "/s", o, out);
 }
 
-static void a_directory_is_had_by_one_or_said_why_not(void **state)
+TEST(a_directory_is_had_by_one_or_said_why_not)
 {
 	const struct store_options none = {.wait_ms = 0},
 				   reads = {.read_only = true},
@@ -303,7 +303,7 @@ static void a_directory_is_had_by_one_or_said_why_not(void **state)
 	sim_free(os);
 }
 
-static void what_is_lost_adds_up(void **state)
+TEST(what_is_lost_adds_up)
 {
 	struct place p = new_place();
 	const struct history *h;
@@ -330,23 +330,4 @@ static void what_is_lost_adds_up(void **state)
 	assert_true(history_is_whole(
 		&manifest_catalog(p.m)->tables[0].trees[0].lost));
 	end_place(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(edits_are_there_after_a_reopen),
-		cmocka_unit_test(an_edit_that_does_not_fit_writes_nothing),
-		cmocka_unit_test(a_file_moves_to_another_level_in_one_edit),
-		cmocka_unit_test(a_dropped_family_loses_its_files),
-		cmocka_unit_test(what_is_not_of_the_store_is_never_stale),
-		cmocka_unit_test(a_number_on_disk_is_not_given_again),
-		cmocka_unit_test(a_read_only_open_changes_nothing),
-		cmocka_unit_test(only_a_store_or_an_empty_directory_is_opened),
-		cmocka_unit_test(a_dropped_table_takes_its_snapshots_along),
-		cmocka_unit_test(a_directory_is_had_by_one_or_said_why_not),
-		cmocka_unit_test(what_is_lost_adds_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

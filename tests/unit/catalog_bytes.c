@@ -7,7 +7,7 @@
 /* The fuzz target, for its small corpus below. */
 #include "tests/fuzz/catalog.c"
 
-static void a_newer_format_is_left_alone(void **state)
+TEST(a_newer_format_is_left_alone)
 {
 	struct place p = new_place();
 	struct buf b = content_of(p.dir, FIRST);
@@ -28,7 +28,7 @@ static void a_newer_format_is_left_alone(void **state)
 	end_place(&p);
 }
 
-static void format_7_kept_no_log(void **state)
+TEST(format_7_kept_no_log)
 {
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
@@ -57,7 +57,7 @@ static void format_7_kept_no_log(void **state)
 }
 
 /* Tables, snapshots, counters: all of a catalog but its files. */
-static void an_outline_has_all_but_the_files(void **state)
+TEST(an_outline_has_all_but_the_files)
 {
 	struct place p = new_place();
 	const struct catalog *c;
@@ -107,7 +107,7 @@ static int decode_copy(const void *data, size_t len, uint64_t number)
 	return r;
 }
 
-static void every_other_length_is_found(void **state)
+TEST(every_other_length_is_found)
 {
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
@@ -121,7 +121,7 @@ static void every_other_length_is_found(void **state)
 	end_place(&p);
 }
 
-static void every_flipped_bit_is_found(void **state)
+TEST(every_flipped_bit_is_found)
 {
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
@@ -137,7 +137,7 @@ static void every_flipped_bit_is_found(void **state)
 }
 
 /* Whoever renames a generation does not make it the newest. */
-static void the_file_of_another_generation_is_found(void **state)
+TEST(the_file_of_another_generation_is_found)
 {
 	struct place p = new_place();
 	struct buf b = image_after(&p, 3);
@@ -149,7 +149,7 @@ static void the_file_of_another_generation_is_found(void **state)
 }
 
 /* A change of these bytes is a change of the format. */
-static void the_bytes_are_the_golden_ones(void **state)
+TEST(the_bytes_are_the_golden_ones)
 {
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
@@ -163,7 +163,7 @@ static void the_bytes_are_the_golden_ones(void **state)
 	end_place(&p);
 }
 
-static void the_fuzz_corpus_passes(void **state)
+TEST(the_fuzz_corpus_passes)
 {
 	struct place p = new_place();
 	struct buf b = image_after(&p, STEPS);
@@ -179,20 +179,4 @@ static void the_fuzz_corpus_passes(void **state)
 	}
 	buf_free(&b);
 	end_place(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_newer_format_is_left_alone),
-		cmocka_unit_test(format_7_kept_no_log),
-		cmocka_unit_test(an_outline_has_all_but_the_files),
-		cmocka_unit_test(every_other_length_is_found),
-		cmocka_unit_test(every_flipped_bit_is_found),
-		cmocka_unit_test(the_file_of_another_generation_is_found),
-		cmocka_unit_test(the_bytes_are_the_golden_ones),
-		cmocka_unit_test(the_fuzz_corpus_passes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

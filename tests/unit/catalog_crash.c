@@ -106,7 +106,7 @@ static uint64_t crash(struct os *os, bool must_hold, bool until_bad)
 	return bad;
 }
 
-static void no_crash_loses_a_committed_edit(void **state)
+TEST(no_crash_loses_a_committed_edit)
 {
 	struct os *os;
 
@@ -116,7 +116,7 @@ static void no_crash_loses_a_committed_edit(void **state)
 	sim_free(os);
 }
 
-static void each_sync_that_is_left_out_is_found(void **state)
+TEST(each_sync_that_is_left_out_is_found)
 {
 	static const unsigned kinds[] = {SIM_FDATASYNC, SIM_DIR_SYNC};
 	uint64_t syncs = 0;
@@ -190,7 +190,7 @@ static bool story_with_fault(uint64_t n, int err, bool forever)
 	return fired;
 }
 
-static void no_failing_call_loses_a_committed_edit(void **state)
+TEST(no_failing_call_loses_a_committed_edit)
 {
 	uint64_t n;
 
@@ -203,7 +203,7 @@ static void no_failing_call_loses_a_committed_edit(void **state)
 	assert_true(n > 40);
 }
 
-static void a_full_disk_stops_commits_only_while_it_is_full(void **state)
+TEST(a_full_disk_stops_commits_only_while_it_is_full)
 {
 	struct place p = new_place();
 	uint64_t print;
@@ -228,17 +228,4 @@ static void a_full_disk_stops_commits_only_while_it_is_full(void **state)
 	reopen(&p);
 	assert_int_equal(print_of(manifest_catalog(p.m)), print);
 	end_place(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_crash_loses_a_committed_edit),
-		cmocka_unit_test(each_sync_that_is_left_out_is_found),
-		cmocka_unit_test(no_failing_call_loses_a_committed_edit),
-		cmocka_unit_test(
-			a_full_disk_stops_commits_only_while_it_is_full),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static enum catalog_age salvaged(struct place *p, uint64_t *print)
 	return s.age;
 }
 
-static void a_repair_puts_any_one_bit_right_and_no_two(void **state)
+TEST(a_repair_puts_any_one_bit_right_and_no_two)
 {
 	struct place p = new_place();
 	uint64_t print, newest, before;
@@ -59,7 +59,7 @@ static bool exists(struct os_dir *d, const char *name)
 	return is;
 }
 
-static void the_generation_before_is_kept_under_another_name(void **state)
+TEST(the_generation_before_is_kept_under_another_name)
 {
 	struct place p = new_place();
 
@@ -103,7 +103,7 @@ static void refused(struct place *p, const char *reason, const char *advice)
 	assert_int_equal(sim_log_length(p->os), log);
 }
 
-static void a_newest_that_is_damaged_or_lost_is_said(void **state)
+TEST(a_newest_that_is_damaged_or_lost_is_said)
 {
 	struct place p = new_place();
 	struct buf b, before;
@@ -136,7 +136,7 @@ static void a_newest_that_is_damaged_or_lost_is_said(void **state)
 	end_place(&p);
 }
 
-static void damage_of_the_one_before_is_found_by_a_check(void **state)
+TEST(damage_of_the_one_before_is_found_by_a_check)
 {
 	struct place p = new_place();
 	struct buf b;
@@ -158,7 +158,7 @@ static void damage_of_the_one_before_is_found_by_a_check(void **state)
 }
 
 /* It is in memory, and the next open wants it of the disk. */
-static void what_happens_to_the_newest_in_use_is_found_by_a_check(void **state)
+TEST(what_happens_to_the_newest_in_use_is_found_by_a_check)
 {
 	struct place p = new_place();
 	struct buf was, is = {0};
@@ -189,7 +189,7 @@ static void what_happens_to_the_newest_in_use_is_found_by_a_check(void **state)
 }
 
 /* It is as it was written, but no catalog: the table "u" has another name. */
-static void what_holds_together_in_no_way_is_damage_too(void **state)
+TEST(what_holds_together_in_no_way_is_damage_too)
 {
 	static const uint8_t u[] = {1, 0, 0, 0, 'u'};
 	static const char names[] = {'t', 'a', 'u'};
@@ -222,7 +222,7 @@ static void what_holds_together_in_no_way_is_damage_too(void **state)
 }
 
 /* That would take seconds. */
-static void no_bit_of_a_large_catalog_is_put_right(void **state)
+TEST(no_bit_of_a_large_catalog_is_put_right)
 {
 	struct place p = new_place();
 	uint64_t print;
@@ -240,7 +240,7 @@ static void no_bit_of_a_large_catalog_is_put_right(void **state)
 	end_place(&p);
 }
 
-static void a_rescue_without_memory_says_that(void **state)
+TEST(a_rescue_without_memory_says_that)
 {
 	struct place p = new_place();
 	struct buf b = image_after(&p, 5);
@@ -263,22 +263,4 @@ static void a_rescue_without_memory_says_that(void **state)
 	catalog_free(&s.catalog);
 	buf_free(&b);
 	end_place(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_repair_puts_any_one_bit_right_and_no_two),
-		cmocka_unit_test(
-			the_generation_before_is_kept_under_another_name),
-		cmocka_unit_test(a_newest_that_is_damaged_or_lost_is_said),
-		cmocka_unit_test(damage_of_the_one_before_is_found_by_a_check),
-		cmocka_unit_test(
-			what_happens_to_the_newest_in_use_is_found_by_a_check),
-		cmocka_unit_test(what_holds_together_in_no_way_is_damage_too),
-		cmocka_unit_test(no_bit_of_a_large_catalog_is_put_right),
-		cmocka_unit_test(a_rescue_without_memory_says_that),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

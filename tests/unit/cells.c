@@ -10,7 +10,7 @@ static int64_t fixed_now(void)
 	return 1000;
 }
 
-static void a_cell_comes_back_from_its_line(void **state)
+TEST(a_cell_comes_back_from_its_line)
 {
 	static const uint8_t row[] = {0xff, '/', 'a', 0, '\t'};
 	struct cell c = {.row = bytes_of(row, sizeof(row)),
@@ -53,7 +53,7 @@ static uint8_t random_byte(void)
 	return (uint8_t)(' ' + (seed >> 16) % 95);
 }
 
-static void any_bytes_come_back_and_cut_lines_do_not_harm(void **state)
+TEST(any_bytes_come_back_and_cut_lines_do_not_harm)
 {
 	struct buf text = {0}, hold = {0};
 	struct cells_line l;
@@ -96,7 +96,7 @@ static void any_bytes_come_back_and_cut_lines_do_not_harm(void **state)
 	buf_free(&hold);
 }
 
-static void a_long_value_is_escaped_across_its_pieces(void **state)
+TEST(a_long_value_is_escaped_across_its_pieces)
 {
 	enum {
 		LEN = 200001
@@ -127,7 +127,7 @@ static void a_long_value_is_escaped_across_its_pieces(void **state)
 	buf_free(&hold);
 }
 
-static void an_empty_qualifier_is_a_percent_sign(void **state)
+TEST(an_empty_qualifier_is_a_percent_sign)
 {
 	struct cell c = {.row = bytes_str("r"),
 			 .family = bytes_str("f"),
@@ -172,7 +172,7 @@ static int in_parts(struct bytes value, struct buf *out)
 }
 
 /* A part ends before a character, and within bytes that are none anywhere. */
-static void a_line_in_parts_is_the_same_line(void **state)
+TEST(a_line_in_parts_is_the_same_line)
 {
 	enum {
 		LEN = 30000,
@@ -205,7 +205,7 @@ static void a_line_in_parts_is_the_same_line(void **state)
 	free(bytes);
 }
 
-static void a_long_name_is_escaped_at_its_begin_only(void **state)
+TEST(a_long_name_is_escaped_at_its_begin_only)
 {
 	/* More than is escaped in one piece. */
 	enum {
@@ -224,7 +224,7 @@ static void a_long_name_is_escaped_at_its_begin_only(void **state)
 	free(key);
 }
 
-static void what_is_a_value_may_have_a_ttl(void **state)
+TEST(what_is_a_value_may_have_a_ttl)
 {
 	struct buf hold = {0};
 	struct cells_line l;
@@ -243,7 +243,7 @@ static void what_is_a_value_may_have_a_ttl(void **state)
 }
 
 /* Of what is long the sentence has the begin. */
-static void long_fields_are_refused_in_short_words(void **state)
+TEST(long_fields_are_refused_in_short_words)
 {
 	static const char *const of[] = {
 		"r\t%s\t1\tv", "r\tf:q\t%s\tv", "r\tf:q\t1\tv\t%s",
@@ -264,7 +264,7 @@ static void long_fields_are_refused_in_short_words(void **state)
 	buf_free(&hold);
 }
 
-static void bad_lines_are_refused_in_words(void **state)
+TEST(bad_lines_are_refused_in_words)
 {
 	static const char *const bad[] = {
 		"",
@@ -353,7 +353,7 @@ static int value_of(struct fixture *f, const char *row, char *out)
 	return r;
 }
 
-static void lines_may_come_in_any_portions(void **state)
+TEST_IN(lines_may_come_in_any_portions, setup, teardown)
 {
 	static const char text[] = "a\tf:q\t1\tone\n"
 				   "a\tf:q\t2\ttwo\n"
@@ -372,7 +372,7 @@ static void lines_may_come_in_any_portions(void **state)
 	assert_string_equal(value, "now");
 }
 
-static void a_bad_line_halves_no_row(void **state)
+TEST_IN(a_bad_line_halves_no_row, setup, teardown)
 {
 	static const char text[] = "a\tf:q\t1\tone\n"
 				   "b\tf:q\t1\ttwo\n"
@@ -391,7 +391,7 @@ static void a_bad_line_halves_no_row(void **state)
 	assert_int_equal(value_of(f, "c", value), 0);
 }
 
-static void every_increment_and_append_of_a_row_counts(void **state)
+TEST_IN(every_increment_and_append_of_a_row_counts, setup, teardown)
 {
 	static const char text[] = "a\tf:q\t\tone\tappend\n"
 				   "a\tf:n\t\t5\tincrement\n"
@@ -421,7 +421,7 @@ static void every_increment_and_append_of_a_row_counts(void **state)
 	buf_free(&hold);
 }
 
-static void a_row_that_the_store_refuses_names_its_line(void **state)
+TEST_IN(a_row_that_the_store_refuses_names_its_line, setup, teardown)
 {
 	static const char text[] = "a\tf:q\t1\tone\n"
 				   "b\tf:p\t1\tno counter\n"
@@ -441,7 +441,7 @@ static void a_row_that_the_store_refuses_names_its_line(void **state)
 	assert_int_equal(value_of(f, "c", value), 0);
 }
 
-static void too_long_a_key_is_refused_at_its_line(void **state)
+TEST_IN(too_long_a_key_is_refused_at_its_line, setup, teardown)
 {
 	struct fixture *f = *state;
 	struct buf text = {0};
@@ -458,7 +458,7 @@ static void too_long_a_key_is_refused_at_its_line(void **state)
 	buf_free(&text);
 }
 
-static void a_last_line_without_newline_is_an_error(void **state)
+TEST_IN(a_last_line_without_newline_is_an_error, setup, teardown)
 {
 	struct fixture *f = *state;
 	char value[16];
@@ -487,7 +487,7 @@ static int feed(struct fixture *f, const char *line)
 }
 
 /* Each line of a row in a write of its own. */
-static void what_comes_line_by_line_is_asked_of_once(void **state)
+TEST_IN(what_comes_line_by_line_is_asked_of_once, setup, teardown)
 {
 	struct fixture *f = *state;
 	const struct store_ops *real = f->store->ops;
@@ -508,8 +508,8 @@ static void what_comes_line_by_line_is_asked_of_once(void **state)
 	f->store->ops = real;
 }
 
-static void
-appends_that_are_too_much_together_are_refused_at_the_last(void **state)
+TEST_IN(appends_that_are_too_much_together_are_refused_at_the_last, setup,
+	teardown)
 {
 	struct fixture *f = *state;
 	struct schema schema = {0};
@@ -555,7 +555,7 @@ static void has_no_room(const struct cell *c, bool in_parts)
 }
 
 /* Whatever of it there is no more room for, nothing of the line is left. */
-static void a_line_that_has_no_room_is_not_begun(void **state)
+TEST(a_line_that_has_no_room_is_not_begun)
 {
 	const struct cell empty = {.kind = CELL_PUT, .ttl_ms = UINT64_MAX};
 	const struct cell full = {.row = bytes_str("row"),
@@ -570,7 +570,7 @@ static void a_line_that_has_no_room_is_not_begun(void **state)
 	}
 }
 
-static void a_line_for_which_there_is_no_memory_is_no_bad_one(void **state)
+TEST(a_line_for_which_there_is_no_memory_is_no_bad_one)
 {
 	struct buf hold = {0};
 	struct cells_line l;
@@ -581,45 +581,4 @@ static void a_line_for_which_there_is_no_memory_is_no_bad_one(void **state)
 	assert_int_equal(alloc_disarm(), 1);
 	assert_non_null(strstr(store_why(), "out of memory for a line"));
 	buf_free(&hold);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cell_comes_back_from_its_line),
-		cmocka_unit_test(any_bytes_come_back_and_cut_lines_do_not_harm),
-		cmocka_unit_test(a_long_value_is_escaped_across_its_pieces),
-		cmocka_unit_test(an_empty_qualifier_is_a_percent_sign),
-		cmocka_unit_test(a_line_in_parts_is_the_same_line),
-		cmocka_unit_test(a_long_name_is_escaped_at_its_begin_only),
-		cmocka_unit_test(what_is_a_value_may_have_a_ttl),
-		cmocka_unit_test(a_line_that_has_no_room_is_not_begun),
-		cmocka_unit_test(
-			a_line_for_which_there_is_no_memory_is_no_bad_one),
-		cmocka_unit_test(long_fields_are_refused_in_short_words),
-		cmocka_unit_test(bad_lines_are_refused_in_words),
-		cmocka_unit_test_setup_teardown(lines_may_come_in_any_portions,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(a_bad_line_halves_no_row, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(
-			every_increment_and_append_of_a_row_counts, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			a_row_that_the_store_refuses_names_its_line, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			too_long_a_key_is_refused_at_its_line, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_last_line_without_newline_is_an_error, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			what_comes_line_by_line_is_asked_of_once, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			appends_that_are_too_much_together_are_refused_at_the_last,
-			setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

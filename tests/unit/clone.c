@@ -17,6 +17,8 @@ static int setup_clone(void **state)
 	return temp_make(s);
 }
 
+EACH_TEST_IN(setup_clone, teardown);
+
 static int take(struct temp_store *s, const char *name)
 {
 	return store_snapshot_create(s->store, s->table, bytes_str(name));
@@ -112,7 +114,7 @@ static void lie(struct temp_store *s, int where)
 		assert_int_equal(store_compact(s->store, NULL), 0);
 }
 
-static void a_clone_holds_what_the_snapshot_shows(void **state)
+TEST(a_clone_holds_what_the_snapshot_shows)
 {
 	struct temp_store *s = store_of(state);
 	char name[8], *then;
@@ -143,7 +145,7 @@ static void a_clone_holds_what_the_snapshot_shows(void **state)
 	}
 }
 
-static void a_clone_has_a_life_of_its_own(void **state)
+TEST(a_clone_has_a_life_of_its_own)
 {
 	struct temp_store *s = store_of(state);
 	struct table *own = s->table, *c;
@@ -180,7 +182,7 @@ static void a_clone_has_a_life_of_its_own(void **state)
 	assert_string_equal(get_of(s, "c"), "again");
 }
 
-static void a_clone_is_there_after_the_death_of_the_process(void **state)
+TEST(a_clone_is_there_after_the_death_of_the_process)
 {
 	struct temp_store *s = store_of(state);
 
@@ -196,7 +198,7 @@ static void a_clone_is_there_after_the_death_of_the_process(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
 }
 
-static void a_restore_brings_cells_and_schema_back(void **state)
+TEST(a_restore_brings_cells_and_schema_back)
 {
 	struct temp_store *s = store_of(state);
 	uint64_t id = table_id(s->table), version;
@@ -231,7 +233,7 @@ static void a_restore_brings_cells_and_schema_back(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "older");
 }
 
-static void a_snapshot_of_the_store_names_the_table(void **state)
+TEST(a_snapshot_of_the_store_names_the_table)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes all = bytes_str("all"), t = bytes_str("t");
@@ -254,7 +256,7 @@ static void a_snapshot_of_the_store_names_the_table(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
 }
 
-static void what_cannot_be_cloned_leaves_nothing_behind(void **state)
+TEST(what_cannot_be_cloned_leaves_nothing_behind)
 {
 	struct temp_store *s = store_of(state);
 	char name[TABLE_NAME_LEN_MAX + 1];
@@ -327,7 +329,7 @@ static void open_with_meanwhile(struct temp_store *s)
 	assert_int_equal(store_flush(s->store, NULL), 0);
 }
 
-static void tables_are_made_while_others_are_copied(void **state)
+TEST(tables_are_made_while_others_are_copied)
 {
 	struct temp_store *s = store_of(state);
 
@@ -343,7 +345,7 @@ static void tables_are_made_while_others_are_copied(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
 }
 
-static void no_clone_is_made_in_a_namespace_that_went_meanwhile(void **state)
+TEST(no_clone_is_made_in_a_namespace_that_went_meanwhile)
 {
 	struct temp_store *s = store_of(state);
 	struct table *t;
@@ -407,18 +409,18 @@ static void assert_keeps_five(struct temp_store *s, bool merges)
 	snapshot_release(snap);
 }
 
-static void what_a_snapshot_shows_is_taken_by_no_merge_that_runs(void **state)
+TEST(what_a_snapshot_shows_is_taken_by_no_merge_that_runs)
 {
 	assert_keeps_five(store_of(state), true);
 }
 
-static void what_a_snapshot_shows_is_taken_by_no_flush_that_runs(void **state)
+TEST(what_a_snapshot_shows_is_taken_by_no_flush_that_runs)
 {
 	assert_keeps_five(store_of(state), false);
 }
 
 /* Once the snapshot is dropped the table may lose what it shows. */
-static void what_goes_before_it_is_copied_is_missed(void **state)
+TEST(what_goes_before_it_is_copied_is_missed)
 {
 	struct temp_store *s = store_of(state);
 	const struct store_ops *does = s->store->ops;
@@ -459,24 +461,4 @@ static void what_goes_before_it_is_copied_is_missed(void **state)
 			0);
 	}
 	schema_free(&schema);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup_clone, teardown)
-	const struct CMUnitTest tests[] = {
-		T(a_clone_holds_what_the_snapshot_shows),
-		T(a_clone_has_a_life_of_its_own),
-		T(a_clone_is_there_after_the_death_of_the_process),
-		T(a_restore_brings_cells_and_schema_back),
-		T(a_snapshot_of_the_store_names_the_table),
-		T(what_cannot_be_cloned_leaves_nothing_behind),
-		T(tables_are_made_while_others_are_copied),
-		T(what_a_snapshot_shows_is_taken_by_no_merge_that_runs),
-		T(what_a_snapshot_shows_is_taken_by_no_flush_that_runs),
-		T(no_clone_is_made_in_a_namespace_that_went_meanwhile),
-		T(what_goes_before_it_is_copied_is_missed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,7 +295,7 @@ static void assert_tree(struct world *w, bool visible, const char *want)
 	buf_free(&got);
 }
 
-static void markers_go_only_where_nothing_older_lies_deeper(void **state)
+TEST(markers_go_only_where_nothing_older_lies_deeper)
 {
 	static const struct array_cell old[] = {{"a", "q", 10, PUT, 1, 0, "A"},
 						{"b", "q", 10, PUT, 2, 0, "B"}};
@@ -331,7 +331,7 @@ static void markers_go_only_where_nothing_older_lies_deeper(void **state)
 }
 
 /* What a flush leaves out of what expired is what hides nothing in a file. */
-static void a_flush_keeps_what_expired_over_an_older_file(void **state)
+TEST(a_flush_keeps_what_expired_over_an_older_file)
 {
 	static const struct array_cell old[] = {{"b", "q", 10, PUT, 1, 0, "A"}};
 	static const struct array_cell over[] = {
@@ -350,7 +350,7 @@ static void a_flush_keeps_what_expired_over_an_older_file(void **state)
 	world_close(&w);
 }
 
-static void what_is_all_deleted_leaves_no_file(void **state)
+TEST(what_is_all_deleted_leaves_no_file)
 {
 	static const struct array_cell cells[] = {
 		{"a", "q", 50, CELL_DELETE_COLUMN, 2},
@@ -413,7 +413,7 @@ static size_t invent(struct array_cell *cells, size_t max, uint64_t *seq,
  * The same writes into two trees: one that is never compacted, one that is as
  * often as it is due. Now and then everything, with a snapshot or without.
  */
-static void compaction_changes_nothing_that_is_seen(void **state)
+TEST(compaction_changes_nothing_that_is_seen)
 {
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct array_cell cells[64];
@@ -479,7 +479,7 @@ static void prepare_two_files(struct world *w)
 	}
 }
 
-static void a_failure_leaves_inputs_and_no_outputs(void **state)
+TEST(a_failure_leaves_inputs_and_no_outputs)
 {
 	static const int errors[] = {ENOSPC, EIO};
 	struct buf want = {0}, got = {0};
@@ -520,7 +520,7 @@ static void a_failure_leaves_inputs_and_no_outputs(void **state)
 	world_close(&w);
 }
 
-static void it_stops_when_it_is_told_to(void **state)
+TEST(it_stops_when_it_is_told_to)
 {
 	static char names[1000][16];
 	static struct array_cell cells[1000];
@@ -540,19 +540,4 @@ static void it_stops_when_it_is_told_to(void **state)
 	assert_int_equal(compact_all(&w), 0);
 	assert_true(files_on_disk(&w) > 1);
 	world_close(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			markers_go_only_where_nothing_older_lies_deeper),
-		cmocka_unit_test(a_flush_keeps_what_expired_over_an_older_file),
-		cmocka_unit_test(what_is_all_deleted_leaves_no_file),
-		cmocka_unit_test(compaction_changes_nothing_that_is_seen),
-		cmocka_unit_test(a_failure_leaves_inputs_and_no_outputs),
-		cmocka_unit_test(it_stops_when_it_is_told_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -368,6 +368,14 @@ static void choose(void **state)
 	}
 }
 
+BEFORE_MAIN(add_rows)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (rows[i].name)
+			UNIT_ADD(.name = rows[i].name, .test_func = choose,
+				 .initial_state = (void *)(uintptr_t)&rows[i]);
+}
+
 static uint64_t due(const char *levels)
 {
 	struct drawn d;
@@ -376,7 +384,7 @@ static uint64_t due(const char *levels)
 	return compaction_pending(&d.levels, &small_limits);
 }
 
-static void what_is_due_is_told_in_bytes(void **state)
+TEST(what_is_due_is_told_in_bytes)
 {
 	assert_int_equal(due("d-f:10 e-k:10 e-g:10 | a-c:40 d-h:59 | a-z:999"),
 			 0);
@@ -399,7 +407,7 @@ void *__wrap_calloc(size_t n, size_t size)
 	return __real_calloc(n, size);
 }
 
-static void a_choice_without_memory_is_none(void **state)
+TEST(a_choice_without_memory_is_none)
 {
 	struct compaction c = {0};
 	struct drawn d;
@@ -413,22 +421,4 @@ static void a_choice_without_memory_is_none(void **state)
 		assert_int_equal(no_memory_at, 0);
 	}
 	assert_null(c.inputs[0]);
-}
-
-int main(void)
-{
-	struct CMUnitTest tests[ROWS] = {
-		cmocka_unit_test(what_is_due_is_told_in_bytes),
-		cmocka_unit_test(a_choice_without_memory_is_none),
-	};
-	size_t n = 2;
-
-	for (size_t i = 0; i < ROWS; i++)
-		if (rows[i].name)
-			tests[n++] = (struct CMUnitTest){
-				.name = rows[i].name,
-				.test_func = choose,
-				.initial_state = (void *)(uintptr_t)&rows[i],
-			};
-	return _cmocka_run_group_tests("tests", tests, n, NULL, NULL);
 }

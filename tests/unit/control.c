@@ -35,7 +35,7 @@ static unsigned prints_of(struct world *w, enum control_id id)
 	return UINT32_MAX - prints;
 }
 
-static void a_text_is_whole_or_an_error(void **state)
+TEST(a_text_is_whole_or_an_error)
 {
 	struct buf out = {0};
 	char longest[TABLE_NAME_LEN_MAX + 1];
@@ -70,13 +70,4 @@ static void a_text_is_whole_or_an_error(void **state)
 	prints = UINT32_MAX;
 	buf_free(&out);
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_text_is_whole_or_an_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,8 @@ static int teardown(void **state)
 	return r;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 static int newest_file(void *arg, const char *name)
 {
 	unsigned long *most = arg, n;
@@ -169,7 +171,7 @@ static int list(struct fixture *f, const char *from, const char *to,
 	return r;
 }
 
-static void a_lost_file_costs_its_rows_of_its_family(void **state)
+TEST(a_lost_file_costs_its_rows_of_its_family)
 {
 	struct fixture *f = *state;
 	unsigned long lost;
@@ -205,7 +207,7 @@ static void a_lost_file_costs_its_rows_of_its_family(void **state)
 	assert_int_equal(get(f, "n", "f"), 1);
 }
 
-static void damage_is_said_with_file_table_family_and_rows(void **state)
+TEST(damage_is_said_with_file_table_family_and_rows)
 {
 	struct fixture *f = *state;
 	unsigned long lost = file_of(f, "f", ROWS("m", "p\n'"), "2");
@@ -243,7 +245,7 @@ static void damage_is_said_with_file_table_family_and_rows(void **state)
 }
 
 /* The file may hold a delete, a newer version, or nothing of the row. */
-static void what_a_lost_file_may_change_is_not_shown(void **state)
+TEST(what_a_lost_file_may_change_is_not_shown)
 {
 	struct fixture *f = *state;
 	struct change c = {.op = CHANGE_DELETE_COLUMN,
@@ -267,7 +269,7 @@ static void what_a_lost_file_may_change_is_not_shown(void **state)
 	assert_int_equal(get(f, "d", "f"), 1);
 }
 
-static void a_table_that_is_dropped_takes_its_damage_along(void **state)
+TEST(a_table_that_is_dropped_takes_its_damage_along)
 {
 	struct fixture *f = *state;
 	unsigned long lost = file_of(f, "f", ROWS("a", "b"), "1");
@@ -413,7 +415,7 @@ static void bad_sector(struct fixture *f, unsigned long file, uint64_t at)
 	sector.at = at;
 }
 
-static void a_sector_that_cannot_be_read_costs_its_block(void **state)
+TEST(a_sector_that_cannot_be_read_costs_its_block)
 {
 	const struct scan_spec cells = {.granularity = SCAN_CELLS,
 					.versions = 1};
@@ -445,7 +447,7 @@ static void a_sector_that_cannot_be_read_costs_its_block(void **state)
 	assert_int_equal(got.passes, 0);
 }
 
-static void a_file_that_cannot_be_read_costs_its_rows(void **state)
+TEST(a_file_that_cannot_be_read_costs_its_rows)
 {
 	struct fixture *f = *state;
 	unsigned long file;
@@ -466,7 +468,7 @@ static void a_file_that_cannot_be_read_costs_its_rows(void **state)
 }
 
 /* Nobody reads it when it is only kept for those who may. */
-static void a_new_file_that_cannot_be_read_is_said_by_who_reads_it(void **state)
+TEST(a_new_file_that_cannot_be_read_is_said_by_who_reads_it)
 {
 	struct fixture *f = *state;
 	unsigned long last = file_of(f, "f", ROWS("a"), "1");
@@ -497,7 +499,7 @@ static void delete_version(struct fixture *f, int64_t ts)
  * Who finds the newest version behind many that are deleted learns which others
  * there are, and meets more than he was asked for.
  */
-static void what_a_reader_meets_by_the_way_is_said(void **state)
+TEST(what_a_reader_meets_by_the_way_is_said)
 {
 	struct fixture *f = *state;
 	struct schema schema;
@@ -524,7 +526,7 @@ static void what_a_reader_meets_by_the_way_is_said(void **state)
 }
 
 /* Its end is read when it has been written: it is not taken for the cells. */
-static void a_new_file_whose_end_cannot_be_read_is_written_anew(void **state)
+TEST(a_new_file_whose_end_cannot_be_read_is_written_anew)
 {
 	struct fixture *f = *state;
 	unsigned long last = file_of(f, "f", ROWS("a"), "1");
@@ -542,7 +544,7 @@ static void a_new_file_whose_end_cannot_be_read_is_written_anew(void **state)
 	bad_sector(f, 0, 0);
 }
 
-static void a_scan_goes_on_behind_a_damaged_block(void **state)
+TEST(a_scan_goes_on_behind_a_damaged_block)
 {
 	const struct column_name only = {.family = bytes_str("f"),
 					 .whole_family = true};
@@ -578,7 +580,7 @@ static void a_scan_goes_on_behind_a_damaged_block(void **state)
 	}
 }
 
-static void a_scan_goes_on_behind_a_lost_file(void **state)
+TEST(a_scan_goes_on_behind_a_lost_file)
 {
 	const struct scan_spec cells = {.granularity = SCAN_CELLS,
 					.versions = 1};
@@ -662,7 +664,7 @@ static void put_wide_row(struct fixture *f, const char *family)
 }
 
 /* A filter walks the row before its first cell is handed out. */
-static void a_scan_that_picks_shows_beside_damage_what_any_does(void **state)
+TEST(a_scan_that_picks_shows_beside_damage_what_any_does)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS, .versions = 1};
 	struct fixture *f = *state;
@@ -706,7 +708,7 @@ static void a_scan_that_picks_shows_beside_damage_what_any_does(void **state)
 	filter_free(filter);
 }
 
-static void a_merge_leaves_out_a_file_with_a_damaged_block(void **state)
+TEST(a_merge_leaves_out_a_file_with_a_damaged_block)
 {
 	struct fixture *f = *state;
 	unsigned long bad;
@@ -813,7 +815,7 @@ static void step(struct random_rows *k, int64_t now)
 		assert_true(++merges < 100);
 }
 
-static void merges_around_damage_change_no_answer(void **state)
+TEST(merges_around_damage_change_no_answer)
 {
 	struct fixture *f = *state;
 
@@ -859,28 +861,4 @@ static void merges_around_damage_change_no_answer(void **state)
 			check_one(&k, i, true);
 		assert_int_equal(stat_of(f, "sstables_damaged"), 0);
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_lost_file_costs_its_rows_of_its_family),
-		TEST(damage_is_said_with_file_table_family_and_rows),
-		TEST(what_a_lost_file_may_change_is_not_shown),
-		TEST(a_sector_that_cannot_be_read_costs_its_block),
-		TEST(a_file_that_cannot_be_read_costs_its_rows),
-		TEST(a_new_file_that_cannot_be_read_is_said_by_who_reads_it),
-		TEST(what_a_reader_meets_by_the_way_is_said),
-		TEST(a_new_file_whose_end_cannot_be_read_is_written_anew),
-		TEST(a_scan_goes_on_behind_a_damaged_block),
-		TEST(a_scan_goes_on_behind_a_lost_file),
-		TEST(a_scan_that_picks_shows_beside_damage_what_any_does),
-		TEST(a_merge_leaves_out_a_file_with_a_damaged_block),
-		TEST(merges_around_damage_change_no_answer),
-		TEST(a_table_that_is_dropped_takes_its_damage_along),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

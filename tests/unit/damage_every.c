@@ -147,6 +147,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 static bool is_outside(const struct part *p, int table, int row)
 {
 	return table != p->table || row < p->from || row > p->to;
@@ -257,7 +259,7 @@ static size_t stride(size_t sampled)
 	return thorough() ? 1 : sampled;
 }
 
-static void every_flipped_bit_costs_no_more_than_its_rows(void **state)
+TEST(every_flipped_bit_costs_no_more_than_its_rows)
 {
 	struct world *w = *state;
 
@@ -279,7 +281,7 @@ static void every_flipped_bit_costs_no_more_than_its_rows(void **state)
 	       (unsigned long long)w->refused);
 }
 
-static void every_cut_or_missing_file_costs_no_more_than_its_rows(void **state)
+TEST(every_cut_or_missing_file_costs_no_more_than_its_rows)
 {
 	struct world *w = *state;
 
@@ -298,16 +300,4 @@ static void every_cut_or_missing_file_costs_no_more_than_its_rows(void **state)
 	printf("%llu cuts: %llu reads right, %llu refused, 0 wrong\n",
 	       (unsigned long long)w->cases, (unsigned long long)w->read,
 	       (unsigned long long)w->refused);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(every_flipped_bit_costs_no_more_than_its_rows),
-		TEST(every_cut_or_missing_file_costs_no_more_than_its_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,43 +118,29 @@ static int let_go_of_nothing(void)
 	return 0;
 }
 
-static void all_but_one_are_closed(void **state)
+TEST(all_but_one_are_closed)
 {
 	run(close_with_range);
 	run(keep_the_first);
 	run(keep_none);
 }
 
-static void they_are_closed_one_by_one_where_the_kernel_is_old(void **state)
+TEST(they_are_closed_one_by_one_where_the_kernel_is_old)
 {
 	run(close_without_range);
 }
 
-static void what_is_closed_is_filled_and_fails_as_before(void **state)
+TEST(what_is_closed_is_filled_and_fails_as_before)
 {
 	run(fill_two);
 }
 
-static void what_was_closed_is_let_go_too(void **state)
+TEST(what_was_closed_is_let_go_too)
 {
 	run(let_go_of_nothing);
 }
 
-static void who_reads_what_was_let_go_comes_to_its_end(void **state)
+TEST(who_reads_what_was_let_go_comes_to_its_end)
 {
 	run(let_go_of_a_pipe);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_but_one_are_closed),
-		cmocka_unit_test(
-			they_are_closed_one_by_one_where_the_kernel_is_old),
-		cmocka_unit_test(what_is_closed_is_filled_and_fails_as_before),
-		cmocka_unit_test(what_was_closed_is_let_go_too),
-		cmocka_unit_test(who_reads_what_was_let_go_comes_to_its_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "store/lsm/state/tombstone_stats.h"
 #include "tests/unit/engine.h"
 
-static void a_put_is_read_back_and_survives_a_reopen(void **state)
+BOTH(a_put_is_read_back_and_survives_a_reopen)
 {
 	struct temp_store *s = store_of(state);
 
@@ -30,7 +30,7 @@ static int try_one(struct temp_store *s, const char *family, uint8_t op,
 	return table_mutate_try(s->table, &m);
 }
 
-static void what_is_only_tried_is_judged_and_changes_nothing(void **state)
+BOTH(what_is_only_tried_is_judged_and_changes_nothing)
 {
 	struct temp_store *s = store_of(state);
 
@@ -49,7 +49,7 @@ static void what_is_only_tried_is_judged_and_changes_nothing(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "text");
 }
 
-static void a_put_survives_the_death_of_the_process(void **state)
+BOTH(a_put_survives_the_death_of_the_process)
 {
 	struct temp_store *s = store_of(state);
 
@@ -66,7 +66,7 @@ static void a_put_survives_the_death_of_the_process(void **state)
 	assert_string_equal(temp_get(s, "r099", "f", "q"), "r099");
 }
 
-static void flush_and_compaction_change_no_answer(void **state)
+BOTH(flush_and_compaction_change_no_answer)
 {
 	struct temp_store *s = store_of(state);
 	char row[16], value[16];
@@ -99,7 +99,7 @@ static void flush_and_compaction_change_no_answer(void **state)
 	assert_string_equal(temp_get(s, "r00000", "g", "q"), "20000");
 }
 
-static void a_scan_sees_each_row_once_at_every_granularity(void **state)
+BOTH(a_scan_sees_each_row_once_at_every_granularity)
 {
 	struct temp_store *s = store_of(state);
 	struct scan_spec spec = {0};
@@ -135,7 +135,7 @@ static void a_scan_sees_each_row_once_at_every_granularity(void **state)
 }
 
 /* Of a row that is all newer the scan must not go on to the next one. */
-static void a_row_that_a_snapshot_lacks_is_not_its_neighbour(void **state)
+BOTH(a_row_that_a_snapshot_lacks_is_not_its_neighbour)
 {
 	struct temp_store *s = store_of(state);
 	struct column_name f = {.family = bytes_str("f"), .whole_family = true};
@@ -167,7 +167,7 @@ static void a_row_that_a_snapshot_lacks_is_not_its_neighbour(void **state)
 	snapshot_release(snap);
 }
 
-static void two_writes_in_one_millisecond_are_two_versions(void **state)
+BOTH(two_writes_in_one_millisecond_are_two_versions)
 {
 	struct temp_store *s = store_of(state);
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
@@ -182,7 +182,7 @@ static void two_writes_in_one_millisecond_are_two_versions(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "next");
 }
 
-static void a_delete_hides_what_was_before_and_not_what_comes(void **state)
+BOTH(a_delete_hides_what_was_before_and_not_what_comes)
 {
 	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_DELETE_COLUMN,
@@ -207,7 +207,7 @@ static void a_delete_hides_what_was_before_and_not_what_comes(void **state)
 }
 
 /* Wherever they lie: a bit of @i is a flush behind a step. */
-static void at_one_timestamp_the_last_one_counts(void **state)
+BOTH(at_one_timestamp_the_last_one_counts)
 {
 	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_DELETE,
@@ -242,7 +242,7 @@ static void at_one_timestamp_the_last_one_counts(void **state)
 	}
 }
 
-static void an_older_marker_hides_a_put_of_its_time_in_old_tables(void **state)
+BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables)
 {
 	struct temp_store *s = store_of(state);
 	struct change c = {
@@ -265,7 +265,7 @@ static void an_older_marker_hides_a_put_of_its_time_in_old_tables(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "seen");
 }
 
-static void a_check_that_does_not_hold_changes_nothing(void **state)
+BOTH(a_check_that_does_not_hold_changes_nothing)
 {
 	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_PUT,
@@ -293,7 +293,7 @@ static void a_check_that_does_not_hold_changes_nothing(void **state)
 	assert_string_equal(temp_get(s, "r", "f", "q"), "newer");
 }
 
-static void a_check_of_a_version_looks_at_that_version(void **state)
+BOTH(a_check_of_a_version_looks_at_that_version)
 {
 	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_DELETE,
@@ -327,7 +327,7 @@ static void a_check_of_a_version_looks_at_that_version(void **state)
 	assert_int_equal(table_mutate(s->table, &m, 0), -EINVAL);
 }
 
-static void a_second_opener_is_told_the_pid(void **state)
+BOTH(a_second_opener_is_told_the_pid)
 {
 	struct temp_store *s = store_of(state);
 	struct store_options o = {0};
@@ -339,7 +339,7 @@ static void a_second_opener_is_told_the_pid(void **state)
 	assert_non_null(strstr(store_why(), pid));
 }
 
-static void a_directory_with_other_files_is_left_alone(void **state)
+BOTH(a_directory_with_other_files_is_left_alone)
 {
 	struct temp_store *s = store_of(state);
 	struct store_options o = {.create = true};
@@ -358,7 +358,7 @@ static void a_directory_with_other_files_is_left_alone(void **state)
 	assert_null(f);
 }
 
-static void a_batch_is_as_its_mutations_one_by_one(void **state)
+BOTH(a_batch_is_as_its_mutations_one_by_one)
 {
 	struct temp_store *s = store_of(state);
 	struct change c[3000];
@@ -383,7 +383,7 @@ static void a_batch_is_as_its_mutations_one_by_one(void **state)
 	assert_int_equal(count(s, &spec), 3000);
 }
 
-static void a_batch_reads_what_it_wrote_before(void **state)
+BOTH(a_batch_reads_what_it_wrote_before)
 {
 	struct temp_store *s = store_of(state);
 	const int64_t late = TS_MAX / 2;
@@ -412,7 +412,7 @@ static void a_batch_reads_what_it_wrote_before(void **state)
 	assert_true(c[3].ts_given < late);
 }
 
-static void named_columns_are_held_to_the_range_of_qualifiers(void **state)
+BOTH(named_columns_are_held_to_the_range_of_qualifiers)
 {
 	struct temp_store *s = store_of(state);
 	const struct column_name columns[] = {
@@ -440,7 +440,7 @@ static void named_columns_are_held_to_the_range_of_qualifiers(void **state)
 	assert_int_equal(count(s, &spec), 0);
 }
 
-static void each_put_is_seen_at_once(void **state)
+BOTH(each_put_is_seen_at_once)
 {
 	struct temp_store *s = store_of(state);
 	char value[256];
@@ -452,7 +452,7 @@ static void each_put_is_seen_at_once(void **state)
 	}
 }
 
-static void a_ttl_of_a_cell_is_known_in_memory_and_in_files(void **state)
+BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files)
 {
 	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_PUT,
@@ -503,7 +503,7 @@ static int table_files(struct temp_store *s)
 }
 
 /* A thread keeps the view of its last read. */
-static void what_a_thread_read_last_holds_no_file(void **state)
+BOTH(what_a_thread_read_last_holds_no_file)
 {
 	struct temp_store *s = store_of(state);
 
@@ -523,7 +523,7 @@ static void what_a_thread_read_last_holds_no_file(void **state)
  * Who finds one row looks for the next without asking a filter: in blocks that
  * are in memory, and in no other.
  */
-static void a_read_after_a_find_reads_no_block_in_vain(void **state)
+BOTH(a_read_after_a_find_reads_no_block_in_vain)
 {
 	struct temp_store *s = store_of(state);
 	uint64_t misses;
@@ -563,7 +563,7 @@ static void a_read_after_a_find_reads_no_block_in_vain(void **state)
 	}
 }
 
-static void a_row_of_many_columns_gives_its_memory_back(void **state)
+BOTH(a_row_of_many_columns_gives_its_memory_back)
 {
 	enum {
 		COLUMNS = 100000
@@ -615,7 +615,7 @@ static void put_long_columns(struct temp_store *s)
 	assert_int_equal(store_compact(s->store, NULL), 0);
 }
 
-static void a_version_is_found_by_its_time_in_whichever_block(void **state)
+BOTH(a_version_is_found_by_its_time_in_whichever_block)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes row, f = bytes_str("f"), q = bytes_str("q");
@@ -662,7 +662,7 @@ static void get_shared(struct temp_store *s, struct shared_buf hold[2])
 	}
 }
 
-static void a_long_value_is_read_where_it_lies_and_stays(void **state)
+BOTH(a_long_value_is_read_where_it_lies_and_stays)
 {
 	struct temp_store *s = store_of(state);
 	char value[LONG + 1] = {0};
@@ -695,7 +695,7 @@ static void not_freed(struct piece *p)
 	fail();
 }
 
-static void a_long_value_is_kept_where_it_was_given(void **state)
+BOTH(a_long_value_is_kept_where_it_was_given)
 {
 	struct temp_store *s = store_of(state);
 	struct piece p = {.refs = 1, .free = not_freed};
@@ -730,37 +730,4 @@ static void a_long_value_is_kept_where_it_was_given(void **state)
 	}
 	assert_int_equal(temp_close(s), 0);
 	assert_int_equal(p.refs, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		BOTH(a_long_value_is_kept_where_it_was_given),
-		BOTH(a_long_value_is_read_where_it_lies_and_stays),
-		BOTH(a_row_of_many_columns_gives_its_memory_back),
-		BOTH(a_put_is_read_back_and_survives_a_reopen),
-		BOTH(what_is_only_tried_is_judged_and_changes_nothing),
-		BOTH(a_put_survives_the_death_of_the_process),
-		BOTH(flush_and_compaction_change_no_answer),
-		BOTH(a_scan_sees_each_row_once_at_every_granularity),
-		BOTH(a_row_that_a_snapshot_lacks_is_not_its_neighbour),
-		BOTH(two_writes_in_one_millisecond_are_two_versions),
-		BOTH(a_delete_hides_what_was_before_and_not_what_comes),
-		BOTH(at_one_timestamp_the_last_one_counts),
-		BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables),
-		BOTH(a_check_that_does_not_hold_changes_nothing),
-		BOTH(a_check_of_a_version_looks_at_that_version),
-		BOTH(a_second_opener_is_told_the_pid),
-		BOTH(a_directory_with_other_files_is_left_alone),
-		BOTH(a_batch_is_as_its_mutations_one_by_one),
-		BOTH(a_batch_reads_what_it_wrote_before),
-		BOTH(named_columns_are_held_to_the_range_of_qualifiers),
-		BOTH(each_put_is_seen_at_once),
-		BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files),
-		BOTH(a_version_is_found_by_its_time_in_whichever_block),
-		BOTH(what_a_thread_read_last_holds_no_file),
-		BOTH(a_read_after_a_find_reads_no_block_in_vain),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

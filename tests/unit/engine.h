@@ -85,12 +85,10 @@ static inline void rewrite(struct temp_store *s)
 }
 
 /* A test with the one store, with the other, or with each of them. */
-#define USUAL(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-#define SMALL(f) cmocka_unit_test_setup_teardown(f, setup_small, teardown)
-#define BOTH(f)                                                     \
-	USUAL(f),                                                   \
-	{                                                           \
-#f " (small files)", f, setup_small, teardown, NULL \
-	}
+#define USUAL(f) TEST_IN(f, setup, teardown)
+#define SMALL(f) TEST_IN(f, setup_small, teardown)
+#define BOTH(f)                                              \
+	ADD_TEST(f, _in_small_files, setup_small, teardown); \
+	USUAL(f)
 
 #endif

@@ -73,7 +73,7 @@ void __wrap_superversions_sweep(struct lsm *db)
 	__real_superversions_sweep(db);
 }
 
-static void who_waited_for_a_flush_finds_it_counted(void **state)
+SMALL(who_waited_for_a_flush_finds_it_counted)
 {
 	struct temp_store *s = store_of(state);
 
@@ -83,7 +83,7 @@ static void who_waited_for_a_flush_finds_it_counted(void **state)
 	assert_int_equal(flushes_seen, 1);
 }
 
-static void what_nobody_syncs_waits_for_no_more_than_a_second(void **state)
+USUAL(what_nobody_syncs_waits_for_no_more_than_a_second)
 {
 	struct temp_store *s = store_of(state);
 	uint64_t before = atomic_load(&ticks);
@@ -118,7 +118,7 @@ static void warmed(struct temp_store *s, bool compact, uint64_t *work,
 	*read = stat_of(s->store, "cache_misses_total") - end;
 }
 
-static void new_files_come_with_their_blocks_to_who_reads(void **state)
+USUAL(new_files_come_with_their_blocks_to_who_reads)
 {
 	struct temp_store *s = store_of(state);
 	uint64_t work, read;
@@ -134,7 +134,7 @@ static void new_files_come_with_their_blocks_to_who_reads(void **state)
 	}
 }
 
-static void a_block_of_a_mebibyte_waits_for_who_reads_it(void **state)
+USUAL(a_block_of_a_mebibyte_waits_for_who_reads_it)
 {
 	struct temp_store *s = store_of(state);
 	size_t len = (1 << 20) + 1;
@@ -184,7 +184,7 @@ static void assert_become_nicer(unsigned n)
 	assert_int_equal(threads_nicer_by(THREAD_GIVES_WAY), n);
 }
 
-static void flush_and_compaction_give_way_to_callers(void **state)
+USUAL(flush_and_compaction_give_way_to_callers)
 {
 	struct temp_store *s = store_of(state);
 
@@ -201,7 +201,7 @@ static void flush_and_compaction_give_way_to_callers(void **state)
 }
 
 /* Three cells a row, so that memtables fill in the middle of one. */
-static void what_is_written_in_order_is_not_merged(void **state)
+SMALL(what_is_written_in_order_is_not_merged)
 {
 	struct temp_store *s = store_of(state);
 	char row[16], value[64];
@@ -224,7 +224,7 @@ static void what_is_written_in_order_is_not_merged(void **state)
 }
 
 /* Merged by a thread: it is waited for, as long as it takes. */
-static void what_was_flushed_is_merged_when_nobody_writes(void **state)
+USUAL(what_was_flushed_is_merged_when_nobody_writes)
 {
 	struct temp_store *s = store_of(state);
 	char value[16];
@@ -273,7 +273,7 @@ static bool a_thread_runs(void)
 }
 
 /* Its threads wait for work: the state is waited for, as long as it takes. */
-static void a_store_that_nobody_uses_sleeps(void **state)
+USUAL(a_store_that_nobody_uses_sleeps)
 {
 	struct temp_store *s = store_of(state);
 	int asleep = 0;
@@ -287,7 +287,7 @@ static void a_store_that_nobody_uses_sleeps(void **state)
 	assert_int_equal(asleep, 10);
 }
 
-static void level_0_may_be_deep_until_somebody_reads(void **state)
+USUAL(level_0_may_be_deep_until_somebody_reads)
 {
 	struct temp_store *s = store_of(state);
 
@@ -346,7 +346,7 @@ static void put_twelve(struct temp_store *s)
 }
 
 /* A restore can put rows before it comes to the schema. */
-static void a_new_table_keeps_all_versions_until_it_has_a_schema(void **state)
+SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema)
 {
 	struct temp_store *s = store_of(state);
 
@@ -354,7 +354,7 @@ static void a_new_table_keeps_all_versions_until_it_has_a_schema(void **state)
 	assert_int_equal(versions_of_twenty(s), 12);
 }
 
-static void a_new_table_loses_versions_when_asked_to_compact(void **state)
+SMALL(a_new_table_loses_versions_when_asked_to_compact)
 {
 	struct temp_store *s = store_of(state);
 
@@ -376,7 +376,7 @@ static void raise_versions(struct temp_store *s)
 	pthread_mutex_unlock(&db->state);
 }
 
-static void who_waited_to_compact_goes_by_the_schema_of_then(void **state)
+SMALL(who_waited_to_compact_goes_by_the_schema_of_then)
 {
 	struct temp_store *s = store_of(state);
 	struct lsm *db = lsm_of(s->store);
@@ -411,7 +411,7 @@ static void flush_and_write(struct temp_store *s)
 	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
 }
 
-static void a_flush_waits_for_what_was_there_and_no_longer(void **state)
+USUAL(a_flush_waits_for_what_was_there_and_no_longer)
 {
 	struct temp_store *s = store_of(state);
 	struct lsm *db;
@@ -476,7 +476,7 @@ static void work_or_let_go(struct temp_store *s)
 	db->compact_error = -EIO;
 }
 
-static void no_writer_waits_for_a_merge_that_damage_prevents(void **state)
+SMALL(no_writer_waits_for_a_merge_that_damage_prevents)
 {
 	struct temp_store *s = store_of(state);
 	char row[16];
@@ -516,7 +516,7 @@ static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
 	}
 }
 
-static void what_scans_step_over_is_merged_away(void **state)
+USUAL(what_scans_step_over_is_merged_away)
 {
 	enum {
 		ROWS = 22000
@@ -546,7 +546,7 @@ static void what_scans_step_over_is_merged_away(void **state)
 }
 
 /* Markers that scans pass are frozen, unless a writer is at work just then. */
-static void who_freezes_keeps_no_writer_waiting(void **state)
+USUAL(who_freezes_keeps_no_writer_waiting)
 {
 	struct temp_store *s = store_of(state);
 	struct lsm *db;
@@ -602,7 +602,7 @@ static struct temp_store on_disk(struct os *os)
 		.options = {.inline_background = true, .os = os}};
 }
 
-static void who_was_admitted_finds_room_where_nothing_is_flushed(void **state)
+TEST(who_was_admitted_finds_room_where_nothing_is_flushed)
 {
 	struct os *os = sim_new(1);
 	struct temp_store s = on_disk(os);
@@ -635,7 +635,7 @@ static void who_was_admitted_finds_room_where_nothing_is_flushed(void **state)
 	sim_free(os);
 }
 
-static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
+TEST(a_calm_store_is_flushed_when_its_disk_is_nearly_full)
 {
 	struct os *os = sim_new(1);
 	struct temp_store s = on_disk(os);
@@ -667,8 +667,7 @@ static void a_calm_store_is_flushed_when_its_disk_is_nearly_full(void **state)
 }
 
 /* It is lent to a flush or merge, which makes room with it. */
-static void
-what_the_log_keeps_for_a_full_disk_is_lent_until_repaid(void **state)
+USUAL(what_the_log_keeps_for_a_full_disk_is_lent_until_repaid)
 {
 	struct temp_store *s = store_of(state);
 	struct lsm *db = lsm_of(s->store);
@@ -702,7 +701,7 @@ static void hear(void *arg, enum store_news what, const char *sentence)
 	snprintf(h->sentence, sizeof(h->sentence), "%s", sentence);
 }
 
-static void a_full_disk_is_told_in_words_and_so_is_room(void **state)
+TEST(a_full_disk_is_told_in_words_and_so_is_room)
 {
 	struct os *os = sim_new(1);
 	struct heard heard = {0};
@@ -727,7 +726,7 @@ static void a_full_disk_is_told_in_words_and_so_is_room(void **state)
 	sim_free(os);
 }
 
-static void a_store_that_is_only_opened_is_merged_too(void **state)
+USUAL(a_store_that_is_only_opened_is_merged_too)
 {
 	struct temp_store *s = store_of(state);
 
@@ -749,7 +748,7 @@ static void a_store_that_is_only_opened_is_merged_too(void **state)
 }
 
 /* A row that is larger than a memtable does not stay in one. */
-static void a_row_without_end_is_flushed_all_the_same(void **state)
+SMALL(a_row_without_end_is_flushed_all_the_same)
 {
 	struct temp_store *s = store_of(state);
 	char name[16];
@@ -811,12 +810,12 @@ static int keeps_all_for(unsigned pause_ms)
 	return r;
 }
 
-static void a_clock_set_ahead_takes_no_version_of_a_new_table(void **state)
+TEST(a_clock_set_ahead_takes_no_version_of_a_new_table)
 {
 	assert_int_equal(keeps_all_for(0), 1);
 }
 
-static void after_an_hour_a_new_table_is_like_any_other(void **state)
+TEST(after_an_hour_a_new_table_is_like_any_other)
 {
 	assert_int_equal(keeps_all_for(59 * 60 * 1000), 1);
 	assert_int_equal(keeps_all_for(61 * 60 * 1000), 0);
@@ -875,7 +874,7 @@ static double compact_at(uint64_t bytes_s, uint8_t compression, bool full)
 	return took;
 }
 
-static void a_compaction_writes_no_faster_than_it_may(void **state)
+TEST(a_compaction_writes_no_faster_than_it_may)
 {
 	assert_true(compact_at(0, COMPRESSION_NONE, false) < 1);
 	/* But for the first eighth of a second, and what is told at the end. */
@@ -899,7 +898,7 @@ static bool merges(struct temp_store *s)
 }
 
 /* One that would take minutes. */
-static void a_store_that_closes_waits_for_no_merge(void **state)
+USUAL(a_store_that_closes_waits_for_no_merge)
 {
 	static char value[160 << 10];
 	char row[8];
@@ -928,7 +927,7 @@ static void a_store_that_closes_waits_for_no_merge(void **state)
 }
 
 /* Writers wait for the flush, whoever does it. */
-static void unflushed_cells_take_no_more_than_was_configured(void **state)
+BOTH(unflushed_cells_take_no_more_than_was_configured)
 {
 	struct temp_store *s = store_of(state);
 	char row[16], value[256] = "";
@@ -950,42 +949,4 @@ static void unflushed_cells_take_no_more_than_was_configured(void **state)
 	assert_true(most <= (128 << 10) + (16 << 10));
 	assert_true(most > (128 << 10) / 4 * 3);
 	assert_string_equal(temp_get(s, "r00000", "f", "q"), value);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_clock_set_ahead_takes_no_version_of_a_new_table),
-		cmocka_unit_test(after_an_hour_a_new_table_is_like_any_other),
-		USUAL(what_nobody_syncs_waits_for_no_more_than_a_second),
-		USUAL(new_files_come_with_their_blocks_to_who_reads),
-		USUAL(a_block_of_a_mebibyte_waits_for_who_reads_it),
-		USUAL(flush_and_compaction_give_way_to_callers),
-		SMALL(who_waited_for_a_flush_finds_it_counted),
-		SMALL(what_is_written_in_order_is_not_merged),
-		SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema),
-		SMALL(a_new_table_loses_versions_when_asked_to_compact),
-		USUAL(a_flush_waits_for_what_was_there_and_no_longer),
-		SMALL(no_writer_waits_for_a_merge_that_damage_prevents),
-		SMALL(who_waited_to_compact_goes_by_the_schema_of_then),
-		USUAL(what_was_flushed_is_merged_when_nobody_writes),
-		USUAL(a_store_that_closes_waits_for_no_merge),
-		USUAL(a_store_that_nobody_uses_sleeps),
-		USUAL(level_0_may_be_deep_until_somebody_reads),
-		USUAL(what_scans_step_over_is_merged_away),
-		USUAL(who_freezes_keeps_no_writer_waiting),
-		cmocka_unit_test(
-			a_calm_store_is_flushed_when_its_disk_is_nearly_full),
-		cmocka_unit_test(
-			who_was_admitted_finds_room_where_nothing_is_flushed),
-		USUAL(what_the_log_keeps_for_a_full_disk_is_lent_until_repaid),
-		cmocka_unit_test(a_full_disk_is_told_in_words_and_so_is_room),
-		USUAL(a_store_that_is_only_opened_is_merged_too),
-		SMALL(a_row_without_end_is_flushed_all_the_same),
-		BOTH(unflushed_cells_take_no_more_than_was_configured),
-		cmocka_unit_test(a_compaction_writes_no_faster_than_it_may),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

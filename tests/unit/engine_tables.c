@@ -22,7 +22,7 @@ static int put_and_alter(struct table *t, const struct alter *a)
 	return ops_of_store->table_alter(t, a);
 }
 
-static void a_schema_that_would_hide_a_put_just_made_is_refused(void **state)
+BOTH(a_schema_that_would_hide_a_put_just_made_is_refused)
 {
 	struct temp_store *s = store_of(state);
 	struct alter a = {.rest = ALTER_DROP};
@@ -54,7 +54,7 @@ static int keep_versions(struct temp_store *s, const char *family, uint32_t n)
 	return r;
 }
 
-static void without_deletes_a_family_with_cells_may_not_show_less(void **state)
+BOTH(without_deletes_a_family_with_cells_may_not_show_less)
 {
 	struct temp_store *s = store_of(state);
 	struct schema schema = {0};
@@ -101,7 +101,7 @@ static const char *as_of(struct temp_store *s, int64_t ts)
 }
 
 /* In the classic order, where a flush drops what is one version too many. */
-static void what_a_flush_has_dropped_is_told_after_a_restart(void **state)
+BOTH(what_a_flush_has_dropped_is_told_after_a_restart)
 {
 	struct temp_store *s = store_of(state);
 	struct schema schema = {0};
@@ -123,7 +123,7 @@ static void what_a_flush_has_dropped_is_told_after_a_restart(void **state)
 	assert_string_equal(as_of(s, 9), "new");
 }
 
-static void a_change_of_what_is_no_more_is_refused(void **state)
+BOTH(a_change_of_what_is_no_more_is_refused)
 {
 	struct temp_store *s = store_of(state);
 	struct alter a = {.has_from = true};
@@ -159,7 +159,7 @@ static int edit_mode(void *arg, const struct schema *now, struct alter *a)
 	return m->fails;
 }
 
-static void an_edit_is_made_again_of_what_has_changed_meanwhile(void **state)
+BOTH(an_edit_is_made_again_of_what_has_changed_meanwhile)
 {
 	struct temp_store *s = store_of(state);
 	struct meanwhile m = {.t = s->table};
@@ -176,7 +176,7 @@ static void an_edit_is_made_again_of_what_has_changed_meanwhile(void **state)
 	schema_free(&schema);
 }
 
-static void a_snapshot_keeps_what_compaction_would_drop(void **state)
+BOTH(a_snapshot_keeps_what_compaction_would_drop)
 {
 	struct temp_store *s = store_of(state);
 	struct snapshot *snap;
@@ -215,7 +215,7 @@ static const char *shown(struct temp_store *s, struct table *t,
 	return (const char *)hold.data;
 }
 
-static void a_named_snapshot_survives_restart_and_compaction(void **state)
+BOTH(a_named_snapshot_survives_restart_and_compaction)
 {
 	struct temp_store *s = store_of(state);
 	struct snapshot_info info;
@@ -269,7 +269,7 @@ static void a_named_snapshot_survives_restart_and_compaction(void **state)
 	assert_string_equal(shown(s, s->table, "weekly"), "old");
 }
 
-static void what_a_snapshot_shows_is_not_dropped(void **state)
+BOTH(what_a_snapshot_shows_is_not_dropped)
 {
 	struct temp_store *s = store_of(state);
 	struct schema schema = {0};
@@ -329,8 +329,7 @@ static void assert_kept(struct temp_store *s, uint32_t versions,
 }
 
 /* Else a compaction would take from the snapshot what the table hides. */
-static void
-a_schema_that_would_hide_what_a_snapshot_shows_is_refused(void **state)
+BOTH(a_schema_that_would_hide_what_a_snapshot_shows_is_refused)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes name = bytes_str("monday");
@@ -390,7 +389,7 @@ static void put_version(struct temp_store *s, int64_t ts)
 }
 
 /* What the table hid is there still when it comes to show more. */
-static void a_snapshot_shows_no_more_when_its_table_does(void **state)
+BOTH(a_snapshot_shows_no_more_when_its_table_does)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes name = bytes_str("monday");
@@ -438,7 +437,7 @@ static unsigned columns_of(struct temp_store *s, const struct snapshot *snap)
 }
 
 /* Readers tell each other what is hidden, but not by other settings. */
-static void what_a_snapshot_hides_is_not_hidden_from_its_table(void **state)
+BOTH(what_a_snapshot_hides_is_not_hidden_from_its_table)
 {
 	enum {
 		N = 5000
@@ -466,7 +465,7 @@ static void what_a_snapshot_hides_is_not_hidden_from_its_table(void **state)
 	snapshot_release(snap);
 }
 
-static void a_table_that_is_dropped_says_so(void **state)
+BOTH(a_table_that_is_dropped_says_so)
 {
 	struct temp_store *s = store_of(state);
 	char name[TABLE_NAME_LEN_MAX + 1];
@@ -479,7 +478,7 @@ static void a_table_that_is_dropped_says_so(void **state)
 	assert_string_equal(store_why(), "the table has been dropped");
 }
 
-static void a_scan_outlives_its_table(void **state)
+BOTH(a_scan_outlives_its_table)
 {
 	struct temp_store *s = store_of(state);
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
@@ -520,7 +519,7 @@ static void a_scan_outlives_its_table(void **state)
 	}
 }
 
-static void a_snapshot_remembers_names_and_schemas(void **state)
+BOTH(a_snapshot_remembers_names_and_schemas)
 {
 	struct temp_store *s = store_of(state);
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
@@ -581,7 +580,7 @@ static void a_snapshot_remembers_names_and_schemas(void **state)
 		0);
 }
 
-static void dropping_a_snapshot_frees_the_space(void **state)
+BOTH(dropping_a_snapshot_frees_the_space)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes name = bytes_str("n");
@@ -629,8 +628,7 @@ static void dropping_a_snapshot_frees_the_space(void **state)
 }
 
 /* A merge that failed is not tried again at once, whatever wants it. */
-static void
-what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged(void **state)
+SMALL(what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged)
 {
 	struct temp_store *s = store_of(state);
 	struct lsm *db = lsm_of(s->store);
@@ -663,7 +661,7 @@ static int open_id(struct temp_store *s, uint64_t id)
 	return r;
 }
 
-static void an_id_opens_its_table_and_no_other(void **state)
+BOTH(an_id_opens_its_table_and_no_other)
 {
 	struct temp_store *s = store_of(state);
 	uint64_t ids[9] = {s->table->id};
@@ -692,7 +690,7 @@ static void an_id_opens_its_table_and_no_other(void **state)
 	}
 }
 
-static void a_dropped_table_is_gone_and_its_files_too(void **state)
+BOTH(a_dropped_table_is_gone_and_its_files_too)
 {
 	struct temp_store *s = store_of(state);
 
@@ -708,7 +706,7 @@ static void a_dropped_table_is_gone_and_its_files_too(void **state)
 	assert_null(temp_get(s, "r", "f", "q"));
 }
 
-static void families_come_change_and_go(void **state)
+BOTH(families_come_change_and_go)
 {
 	struct temp_store *s = store_of(state);
 	struct schema schema;
@@ -727,7 +725,7 @@ static void families_come_change_and_go(void **state)
 	assert_null(temp_get(s, "r", "g", "q"));
 }
 
-static void a_creation_that_a_crash_cut_short_is_done_again(void **state)
+BOTH(a_creation_that_a_crash_cut_short_is_done_again)
 {
 	struct temp_store *s = store_of(state);
 	char path[128];
@@ -744,8 +742,7 @@ static void a_creation_that_a_crash_cut_short_is_done_again(void **state)
 	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
 }
 
-static void
-what_was_written_before_a_table_change_is_there_with_it(void **state)
+TEST(what_was_written_before_a_table_change_is_there_with_it)
 {
 	struct temp_store s = {.path = "/store",
 			       .options.inline_background = true};
@@ -778,7 +775,7 @@ static void set_quota(struct temp_store *s, uint64_t bytes)
 	schema_free(&schema);
 }
 
-static void each_change_of_a_quota_counts_at_once(void **state)
+BOTH(each_change_of_a_quota_counts_at_once)
 {
 	struct temp_store *s = store_of(state);
 
@@ -793,7 +790,7 @@ static void each_change_of_a_quota_counts_at_once(void **state)
 	}
 }
 
-static void a_table_over_its_quota_takes_deletes_only(void **state)
+BOTH(a_table_over_its_quota_takes_deletes_only)
 {
 	struct temp_store *s = store_of(state);
 	struct change c[] = {{.op = CHANGE_DELETE_COLUMN,
@@ -839,8 +836,7 @@ static void a_table_over_its_quota_takes_deletes_only(void **state)
 	assert_int_equal(table_mutate(s->table, &m[2], 0), 1);
 }
 
-static void
-what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
+TEST(what_was_written_before_a_snapshot_goes_is_there_without_it)
 {
 	struct temp_store s = {.path = "/store",
 			       .options.inline_background = true};
@@ -862,7 +858,7 @@ what_was_written_before_a_snapshot_goes_is_there_without_it(void **state)
 	sim_free(os);
 }
 
-static void what_a_table_holds_is_counted_or_estimated(void **state)
+BOTH(what_a_table_holds_is_counted_or_estimated)
 {
 	struct temp_store *s = store_of(state);
 	struct table_info i;
@@ -905,39 +901,4 @@ static void what_a_table_holds_is_counted_or_estimated(void **state)
 			assert_int_equal(store_compact(s->store, NULL), 0);
 	}
 	assert_true(i.files >= 2 && i.bytes > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		BOTH(a_schema_that_would_hide_a_put_just_made_is_refused),
-		BOTH(without_deletes_a_family_with_cells_may_not_show_less),
-		BOTH(what_a_flush_has_dropped_is_told_after_a_restart),
-		BOTH(a_change_of_what_is_no_more_is_refused),
-		BOTH(an_edit_is_made_again_of_what_has_changed_meanwhile),
-		BOTH(a_snapshot_keeps_what_compaction_would_drop),
-		BOTH(a_named_snapshot_survives_restart_and_compaction),
-		BOTH(what_a_snapshot_shows_is_not_dropped),
-		BOTH(a_schema_that_would_hide_what_a_snapshot_shows_is_refused),
-		BOTH(a_snapshot_shows_no_more_when_its_table_does),
-		BOTH(what_a_snapshot_hides_is_not_hidden_from_its_table),
-		BOTH(a_snapshot_remembers_names_and_schemas),
-		BOTH(dropping_a_snapshot_frees_the_space),
-		SMALL(what_a_snapshot_frees_waits_for_a_tree_that_may_be_merged),
-		BOTH(a_dropped_table_is_gone_and_its_files_too),
-		BOTH(an_id_opens_its_table_and_no_other),
-		BOTH(a_table_that_is_dropped_says_so),
-		BOTH(a_scan_outlives_its_table),
-		BOTH(families_come_change_and_go),
-		BOTH(a_creation_that_a_crash_cut_short_is_done_again),
-		BOTH(what_a_table_holds_is_counted_or_estimated),
-		cmocka_unit_test(
-			what_was_written_before_a_table_change_is_there_with_it),
-		cmocka_unit_test(
-			what_was_written_before_a_snapshot_goes_is_there_without_it),
-		BOTH(a_table_over_its_quota_takes_deletes_only),
-		BOTH(each_change_of_a_quota_counts_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

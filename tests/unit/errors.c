@@ -16,6 +16,8 @@ static int end(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(begin, end);
+
 static const char *lines(void)
 {
 	text.len = 0;
@@ -24,7 +26,7 @@ static const char *lines(void)
 	return (char *)text.data;
 }
 
-static void a_failure_is_one_line_with_path_errno_and_reason(void **state)
+TEST(a_failure_is_one_line_with_path_errno_and_reason)
 {
 	char words[64];
 
@@ -37,7 +39,7 @@ static void a_failure_is_one_line_with_path_errno_and_reason(void **state)
 	assert_non_null(strstr(lines(), words));
 }
 
-static void of_a_long_path_the_end_is_kept(void **state)
+TEST(of_a_long_path_the_end_is_kept)
 {
 	char path[300];
 
@@ -52,7 +54,7 @@ static void of_a_long_path_the_end_is_kept(void **state)
 	}
 }
 
-static void repeats_are_counted(void **state)
+TEST(repeats_are_counted)
 {
 	for (int i = 0; i < 3; i++)
 		errors_add(es, "write", "/T", -EFBIG, "too large");
@@ -60,7 +62,7 @@ static void repeats_are_counted(void **state)
 	assert_int_equal(errors_total(es), 3);
 }
 
-static void a_close_that_repeats_a_write_is_one_line_with_it(void **state)
+TEST(a_close_that_repeats_a_write_is_one_line_with_it)
 {
 	errors_add(es, "write", "/T", -EINVAL, "line 3");
 	errors_add(es, "close", "/T", -EINVAL, "line 3");
@@ -71,7 +73,7 @@ static void a_close_that_repeats_a_write_is_one_line_with_it(void **state)
 	assert_non_null(strstr(lines(), " close /T: EINVAL: line 4 (2 times)"));
 }
 
-static void the_last_are_kept_oldest_first(void **state)
+TEST(the_last_are_kept_oldest_first)
 {
 	char path[20];
 	const char *all;
@@ -89,7 +91,7 @@ static void the_last_are_kept_oldest_first(void **state)
 	assert_true(strstr(all, "/p10:") < strstr(all, "/p265:"));
 }
 
-static void a_name_cannot_forge_a_line(void **state)
+TEST(a_name_cannot_forge_a_line)
 {
 	char path[5000];
 
@@ -99,26 +101,4 @@ static void a_name_cannot_forge_a_line(void **state)
 	path[sizeof(path) - 1] = '\0';
 	errors_add(es, "open", path, -EPERM, path);
 	assert_non_null(strstr(lines(), "...ppp"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_failure_is_one_line_with_path_errno_and_reason, begin,
-			end),
-		cmocka_unit_test_setup_teardown(of_a_long_path_the_end_is_kept,
-						begin, end),
-		cmocka_unit_test_setup_teardown(repeats_are_counted, begin,
-						end),
-		cmocka_unit_test_setup_teardown(
-			a_close_that_repeats_a_write_is_one_line_with_it, begin,
-			end),
-		cmocka_unit_test_setup_teardown(the_last_are_kept_oldest_first,
-						begin, end),
-		cmocka_unit_test_setup_teardown(a_name_cannot_forge_a_line,
-						begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,12 +163,12 @@ static void try_all(const char *what,
 				;
 }
 
-static void a_flush_that_fails_says_why_and_may_be_had_later(void **state)
+TEST(a_flush_that_fails_says_why_and_may_be_had_later)
 {
 	try_all("flush", store_flush);
 }
 
-static void a_compaction_that_fails_says_why_and_may_be_had_later(void **state)
+TEST(a_compaction_that_fails_says_why_and_may_be_had_later)
 {
 	try_all("compact", store_compact);
 }
@@ -214,7 +214,7 @@ static bool try_stuck_memory(int err)
  * The file that was written cannot be read: its errno is none of the store's
  * own, though it has that word too.
  */
-static void writers_are_told_why_memory_cannot_be_flushed(void **state)
+TEST(writers_are_told_why_memory_cannot_be_flushed)
 {
 	unsigned waited = 0;
 
@@ -226,7 +226,7 @@ static void writers_are_told_why_memory_cannot_be_flushed(void **state)
 }
 
 /* No descriptor, no space: the next segment of the log is had another time. */
-static void want_is_no_failure_of_the_log(void **state)
+TEST(want_is_no_failure_of_the_log)
 {
 	static const int wants[] = {ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM};
 
@@ -248,7 +248,7 @@ static void want_is_no_failure_of_the_log(void **state)
 }
 
 /* A snapshot is a commit of the catalog: so it is with that. */
-static void want_is_no_failure_of_the_catalog(void **state)
+TEST(want_is_no_failure_of_the_catalog)
 {
 	char name[16];
 	struct world w;
@@ -268,19 +268,4 @@ static void want_is_no_failure_of_the_catalog(void **state)
 	assert_int_equal(
 		store_snapshot_create(w.s.store, NULL, bytes_str(name)), 0);
 	nothing_is_lost(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_flush_that_fails_says_why_and_may_be_had_later),
-		cmocka_unit_test(
-			a_compaction_that_fails_says_why_and_may_be_had_later),
-		cmocka_unit_test(writers_are_told_why_memory_cannot_be_flushed),
-		cmocka_unit_test(want_is_no_failure_of_the_log),
-		cmocka_unit_test(want_is_no_failure_of_the_catalog),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

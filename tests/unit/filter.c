@@ -22,7 +22,7 @@ static void refused(const char *text, const char *words)
 		fail_msg("%s: '%s', not '%s'", text, store_why(), words);
 }
 
-static void an_error_names_its_place(void **state)
+TEST(an_error_names_its_place)
 {
 	refused("", "no filter's name at byte 1");
 	refused("  ", "no filter's name at byte 3");
@@ -42,7 +42,7 @@ static void an_error_names_its_place(void **state)
 	refused("SKIP ()", "no filter's name at byte 7");
 }
 
-static void an_error_says_what_an_argument_is_to_be(void **state)
+TEST(an_error_says_what_an_argument_is_to_be)
 {
 	refused("PageFilter()", "PageFilter does not take 0 arguments");
 	refused("PageFilter(1, 2)", "does not take 2 arguments (at byte 1)");
@@ -63,7 +63,7 @@ static void an_error_says_what_an_argument_is_to_be(void **state)
 	refused("RowFilter(=,'regexstring:(')", "(the argument at byte 13)");
 }
 
-static void and_binds_closer_than_or(void **state)
+TEST(and_binds_closer_than_or)
 {
 	struct filter *f = parsed("PageFilter(1) OR PageFilter(2) AND "
 				  "SKIP PageFilter(3) OR PageFilter(4)");
@@ -79,7 +79,7 @@ static void and_binds_closer_than_or(void **state)
 	filter_free(f);
 }
 
-static void two_quotes_are_one(void **state)
+TEST(two_quotes_are_one)
 {
 	struct filter *f = parsed("PrefixFilter('it''s')");
 
@@ -87,7 +87,7 @@ static void two_quotes_are_one(void **state)
 	filter_free(f);
 }
 
-static void levels_have_an_end(void **state)
+TEST(levels_have_an_end)
 {
 	char text[3 * FILTER_DEPTH_MAX];
 	int n = FILTER_DEPTH_MAX - 1;
@@ -132,7 +132,7 @@ static void takes_not(char *text, const char *words)
 	free(text);
 }
 
-static void what_is_too_long_is_refused(void **state)
+TEST(what_is_too_long_is_refused)
 {
 	size_t most = FILTER_TEXT_MAX - strlen("PrefixFilter('')");
 
@@ -147,7 +147,7 @@ static void what_is_too_long_is_refused(void **state)
 		  "has 4097 bytes, at most 4096 are allowed");
 }
 
-static void every_cut_is_refused_or_parsed(void **state)
+TEST(every_cut_is_refused_or_parsed)
 {
 	const char *whole = "(PrefixFilter('a''b') AND WHILE SingleColumn"
 			    "ValueFilter('f','q',>=,'binary:x',true,false)) "
@@ -174,7 +174,7 @@ static void every_cut_is_refused_or_parsed(void **state)
 	}
 }
 
-static void only_rows_that_may_pass_are_looked_at(void **state)
+TEST(only_rows_that_may_pass_are_looked_at)
 {
 	static const struct {
 		const char *text, *min, *max;
@@ -198,20 +198,4 @@ static void only_rows_that_may_pass_are_looked_at(void **state)
 			fail_msg("%s", cases[i].text);
 		filter_free(f);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_error_names_its_place),
-		cmocka_unit_test(an_error_says_what_an_argument_is_to_be),
-		cmocka_unit_test(and_binds_closer_than_or),
-		cmocka_unit_test(two_quotes_are_one),
-		cmocka_unit_test(levels_have_an_end),
-		cmocka_unit_test(what_is_too_long_is_refused),
-		cmocka_unit_test(every_cut_is_refused_or_parsed),
-		cmocka_unit_test(only_rows_that_may_pass_are_looked_at),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 static const int64_t now = 5000;
 
-static void one_file_is_stale_once_and_absent_then(void **state)
+TEST(one_file_is_stale_once_and_absent_then)
 {
 	struct gone g = {0};
 
@@ -12,7 +12,7 @@ static void one_file_is_stale_once_and_absent_then(void **state)
 	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 }
 
-static void another_file_or_thread_is_stale_again(void **state)
+TEST(another_file_or_thread_is_stale_again)
 {
 	struct gone g = {0};
 
@@ -23,7 +23,7 @@ static void another_file_or_thread_is_stale_again(void **state)
 	assert_int_equal(gone_tell(&g, 8, 101, now), -ENOENT);
 }
 
-static void who_has_got_a_file_looks_again_the_next_time(void **state)
+TEST(who_has_got_a_file_looks_again_the_next_time)
 {
 	struct gone g = {0};
 
@@ -32,7 +32,7 @@ static void who_has_got_a_file_looks_again_the_next_time(void **state)
 	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 }
 
-static void a_file_is_renewed_for_a_walk(void **state)
+TEST(a_file_is_renewed_for_a_walk)
 {
 	struct gone g = {0};
 
@@ -51,7 +51,7 @@ static void look_again(struct gone *g)
 	gone_found(g, 7, 100, now);
 }
 
-static void an_alias_is_stale_until_it_was_looked_up_again(void **state)
+TEST(an_alias_is_stale_until_it_was_looked_up_again)
 {
 	struct gone g = {0};
 
@@ -77,7 +77,7 @@ static void an_alias_is_stale_until_it_was_looked_up_again(void **state)
 	assert_false(gone_again(&g, 7, 100, now + GONE_WALK_MS));
 }
 
-static void a_walk_is_told_of_a_stale_alias_once(void **state)
+TEST(a_walk_is_told_of_a_stale_alias_once)
 {
 	struct gone g = {0};
 
@@ -118,7 +118,7 @@ static void a_walk_is_told_of_a_stale_alias_once(void **state)
 	assert_int_equal(gone_tell(&g, 7, 100, now), -ESTALE);
 }
 
-static void an_alias_that_is_absent_is_looked_up_once_more(void **state)
+TEST(an_alias_that_is_absent_is_looked_up_once_more)
 {
 	struct gone g = {0};
 
@@ -149,7 +149,7 @@ static void lose(struct gone *g, unsigned times)
 		assert_true(gone_looked_up(g, 7, 100, false, now));
 }
 
-static void a_walk_that_found_nothing_twice_may_find_it_then(void **state)
+TEST(a_walk_that_found_nothing_twice_may_find_it_then)
 {
 	struct gone g = {0};
 
@@ -171,7 +171,7 @@ static void a_walk_that_found_nothing_twice_may_find_it_then(void **state)
 	assert_true(gone_again(&g, 7, 100, now));
 }
 
-static void a_walk_that_found_nothing_twice_has_mostly_ended(void **state)
+TEST(a_walk_that_found_nothing_twice_has_mostly_ended)
 {
 	struct gone g = {0};
 
@@ -189,7 +189,7 @@ static void a_walk_that_found_nothing_twice_has_mostly_ended(void **state)
 	assert_false(gone_again(&g, 7, 100, now));
 }
 
-static void a_file_that_was_seen_stays_until_its_row_is_another(void **state)
+TEST(a_file_that_was_seen_stays_until_its_row_is_another)
 {
 	struct gone g = {0};
 
@@ -201,27 +201,4 @@ static void a_file_that_was_seen_stays_until_its_row_is_another(void **state)
 	assert_false(gone_stays(&g, 100 + GONE_SLOTS, 5));
 	gone_saw(&g, 100 + GONE_SLOTS, 5);
 	assert_false(gone_stays(&g, 100, 5));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_file_is_stale_once_and_absent_then),
-		cmocka_unit_test(another_file_or_thread_is_stale_again),
-		cmocka_unit_test(who_has_got_a_file_looks_again_the_next_time),
-		cmocka_unit_test(a_file_is_renewed_for_a_walk),
-		cmocka_unit_test(
-			a_file_that_was_seen_stays_until_its_row_is_another),
-		cmocka_unit_test(
-			an_alias_is_stale_until_it_was_looked_up_again),
-		cmocka_unit_test(a_walk_is_told_of_a_stale_alias_once),
-		cmocka_unit_test(
-			an_alias_that_is_absent_is_looked_up_once_more),
-		cmocka_unit_test(
-			a_walk_that_found_nothing_twice_may_find_it_then),
-		cmocka_unit_test(
-			a_walk_that_found_nothing_twice_has_mostly_ended),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

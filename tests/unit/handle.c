@@ -48,7 +48,9 @@ static int begin(void **state)
 	return handles_new(&budget, (struct handles **)state);
 }
 
-static void a_number_of_one_type_is_refused_as_another(void **state)
+EACH_TEST_IN(begin, NULL);
+
+TEST(a_number_of_one_type_is_refused_as_another)
 {
 	struct open_file dir = a_file(&dir_ops);
 	struct handles *hs = *state;
@@ -62,7 +64,7 @@ static void a_number_of_one_type_is_refused_as_another(void **state)
 	handles_free(hs, NULL);
 }
 
-static void a_number_is_not_used_twice(void **state)
+TEST(a_number_is_not_used_twice)
 {
 	struct open_file a = a_file(&file_ops), b = a_file(&file_ops);
 	struct handles *hs = *state;
@@ -78,7 +80,7 @@ static void a_number_is_not_used_twice(void **state)
 	handles_free(hs, NULL);
 }
 
-static void made_up_numbers_are_refused(void **state)
+TEST(made_up_numbers_are_refused)
 {
 	struct open_file dir = a_file(&dir_ops);
 	struct handles *hs = *state;
@@ -92,7 +94,7 @@ static void made_up_numbers_are_refused(void **state)
 	handles_free(hs, NULL);
 }
 
-static void who_uses_a_file_has_it_beyond_its_release(void **state)
+TEST(who_uses_a_file_has_it_beyond_its_release)
 {
 	struct open_file f = a_file(&file_ops);
 	struct handles *hs = *state;
@@ -108,7 +110,7 @@ static void who_uses_a_file_has_it_beyond_its_release(void **state)
 	assert_int_equal(freed, 1);
 }
 
-static void what_is_left_open_is_released_at_the_end(void **state)
+TEST(what_is_left_open_is_released_at_the_end)
 {
 	struct open_file dir = a_file(&dir_ops), f = a_file(&file_ops);
 	struct handles *hs = *state;
@@ -143,7 +145,7 @@ static void release_all(void *arg, struct open_file *f)
 	v->n++;
 }
 
-static void who_looks_at_each_may_use_the_table(void **state)
+TEST(who_looks_at_each_may_use_the_table)
 {
 	struct open_file a = a_file(&dir_ops), b = a_file(&dir_ops);
 	struct visit v = {.hs = *state};
@@ -156,7 +158,7 @@ static void who_looks_at_each_may_use_the_table(void **state)
 	handles_free(v.hs, NULL);
 }
 
-static void thousands_can_be_open(void **state)
+TEST(thousands_can_be_open)
 {
 	enum {
 		N = 5000
@@ -182,7 +184,7 @@ static void thousands_can_be_open(void **state)
 	handles_free(hs, NULL);
 }
 
-static void who_has_most_open_is_refused_and_others_are_not(void **state)
+TEST(who_has_most_open_is_refused_and_others_are_not)
 {
 	enum {
 		N = 5000
@@ -208,25 +210,4 @@ static void who_has_most_open_is_refused_and_others_are_not(void **state)
 	handles_free(hs, NULL);
 	assert_int_equal(budget.held, 0);
 	budget_ask_as(0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(
-			a_number_of_one_type_is_refused_as_another, begin),
-		cmocka_unit_test_setup(a_number_is_not_used_twice, begin),
-		cmocka_unit_test_setup(made_up_numbers_are_refused, begin),
-		cmocka_unit_test_setup(
-			who_uses_a_file_has_it_beyond_its_release, begin),
-		cmocka_unit_test_setup(what_is_left_open_is_released_at_the_end,
-				       begin),
-		cmocka_unit_test_setup(who_looks_at_each_may_use_the_table,
-				       begin),
-		cmocka_unit_test_setup(thousands_can_be_open, begin),
-		cmocka_unit_test_setup(
-			who_has_most_open_is_refused_and_others_are_not, begin),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "store/hbase/transport/tls.h"
 #include "store/value/why.h"
 
-static void both_are_refused_with_words(void **state)
+TEST(both_are_refused_with_words)
 {
 	const struct security s = {.kerberos = true, .tls = true};
 	struct sasl_mechanism *m;
@@ -16,13 +16,4 @@ static void both_are_refused_with_words(void **state)
 	assert_int_equal(tls_start(NULL, &s, "h", 0, &l), -EOPNOTSUPP);
 	assert_non_null(strstr(store_why(), "tls=on"));
 	assert_non_null(strstr(store_why(), "libssl-dev"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_are_refused_with_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

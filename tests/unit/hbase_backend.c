@@ -57,14 +57,14 @@ static void assert_put_beside_delete(bool new_version_behavior)
 	end(&c);
 }
 
-static void a_put_beside_a_delete_of_the_row_stays(void **state)
+TEST(a_put_beside_a_delete_of_the_row_stays)
 {
 	assert_put_beside_delete(false);
 	assert_put_beside_delete(true);
 }
 
 /* What a delete of all times hides has no time behind it. */
-static void nothing_is_put_behind_the_end_of_time(void **state)
+TEST(nothing_is_put_behind_the_end_of_time)
 {
 	struct change changes[] = {
 		{.op = CHANGE_DELETE_ROW, .ts = TS_MAX},
@@ -87,7 +87,7 @@ static void nothing_is_put_behind_the_end_of_time(void **state)
  * In the classic order markers of the column and of the family count. Of a row with
  * a million columns no other is read.
  */
-static void a_put_looks_at_its_column_alone(void **state)
+TEST(a_put_looks_at_its_column_alone)
 {
 	const struct change cells[] = {
 		{.op = CHANGE_DELETE_FAMILY,
@@ -121,7 +121,7 @@ static void a_put_looks_at_its_column_alone(void **state)
 }
 
 /* Who is to know it before there is a value asks so. */
-static void that_no_time_is_left_is_known_before(void **state)
+TEST(that_no_time_is_left_is_known_before)
 {
 	const struct change last = {.op = CHANGE_PUT,
 				    .family = bytes_str("a"),
@@ -149,7 +149,7 @@ static void that_no_time_is_left_is_known_before(void **state)
 }
 
 /* So is what the servers refuse, with nothing changed; for a second it is known. */
-static void that_a_put_is_refused_is_known_before(void **state)
+TEST(that_a_put_is_refused_is_known_before)
 {
 	struct change change = {.op = CHANGE_PUT,
 				.family = bytes_str("a"),
@@ -176,7 +176,7 @@ static void that_a_put_is_refused_is_known_before(void **state)
 }
 
 /* HBase would make a version behind the end of time, which cannot be read. */
-static void a_sum_is_not_put_behind_the_end_of_time(void **state)
+TEST(a_sum_is_not_put_behind_the_end_of_time)
 {
 	struct change last = {.op = CHANGE_PUT,
 			      .family = bytes_str("a"),
@@ -219,7 +219,7 @@ static void a_sum_is_not_put_behind_the_end_of_time(void **state)
 }
 
 /* And at an open, where every program looks. */
-static void a_read_only_table_is_not_writable(void **state)
+TEST(a_read_only_table_is_not_writable)
 {
 	struct played_cluster c = {.read_only = true};
 
@@ -248,7 +248,7 @@ static void assert_refused(const char *refusal, int err, const char *advice)
 	end(&c);
 }
 
-static void what_a_server_says_in_words_alone_is_understood(void **state)
+TEST(what_a_server_says_in_words_alone_is_understood)
 {
 	assert_refused("region is read only", -EROFS, "READONLY");
 	assert_refused("Cell[r/a:/1/Put/vlen=2] with size 30 exceeds limit of "
@@ -285,7 +285,7 @@ static void assert_told(struct played_cluster c, struct change change,
  * Neither that the check did not hold, nor that it was applied, is known then; a
  * sum would be added twice by who tries again.
  */
-static void a_change_whose_answer_is_lost_may_be_done(void **state)
+TEST(a_change_whose_answer_is_lost_may_be_done)
 {
 	const struct change there = {.op = CHANGE_PUT,
 				     .family = bytes_str("a"),
@@ -327,7 +327,7 @@ static void a_change_whose_answer_is_lost_may_be_done(void **state)
 }
 
 /* Of what cannot be there nobody can say whether a check of it holds. */
-static void a_check_of_no_family_is_refused(void **state)
+TEST(a_check_of_no_family_is_refused)
 {
 	const struct check check = {.op = CHECK_GREATER,
 				    .family = bytes_str("c"),
@@ -348,7 +348,7 @@ static void a_check_of_no_family_is_refused(void **state)
 }
 
 /* Without a time between the bounds of the scan a family may have times. */
-static void families_have_times_where_the_scan_has_none(void **state)
+TEST(families_have_times_where_the_scan_has_none)
 {
 	static const struct change cells[] = {
 		{.op = CHANGE_PUT,
@@ -405,7 +405,7 @@ static void assert_lost(const struct change *cells, size_t ncells,
 }
 
 /* Or an export would end with the mark that it is whole. */
-static void what_loses_a_family_does_not_look_whole(void **state)
+TEST(what_loses_a_family_does_not_look_whole)
 {
 	static const struct change cell = {
 		.op = CHANGE_PUT,
@@ -438,7 +438,7 @@ static void assert_lengths(uint8_t granularity, bool has_mob, bool wanted)
 }
 
 /* A server makes them one by one, and they are sent. */
-static void lengths_are_asked_of_what_is_shown_with_them(void **state)
+TEST(lengths_are_asked_of_what_is_shown_with_them)
 {
 	assert_lengths(SCAN_ROWS, false, false);
 	assert_lengths(SCAN_FAMILIES, false, false);
@@ -447,26 +447,4 @@ static void lengths_are_asked_of_what_is_shown_with_them(void **state)
 	/* A server would take them of references to values. */
 	assert_lengths(SCAN_COLUMNS, true, false);
 	assert_lengths(SCAN_CELLS, true, false);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_put_beside_a_delete_of_the_row_stays),
-		cmocka_unit_test(nothing_is_put_behind_the_end_of_time),
-		cmocka_unit_test(a_put_looks_at_its_column_alone),
-		cmocka_unit_test(that_no_time_is_left_is_known_before),
-		cmocka_unit_test(that_a_put_is_refused_is_known_before),
-		cmocka_unit_test(a_sum_is_not_put_behind_the_end_of_time),
-		cmocka_unit_test(a_read_only_table_is_not_writable),
-		cmocka_unit_test(
-			what_a_server_says_in_words_alone_is_understood),
-		cmocka_unit_test(a_check_of_no_family_is_refused),
-		cmocka_unit_test(a_change_whose_answer_is_lost_may_be_done),
-		cmocka_unit_test(families_have_times_where_the_scan_has_none),
-		cmocka_unit_test(what_loses_a_family_does_not_look_whole),
-		cmocka_unit_test(lengths_are_asked_of_what_is_shown_with_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

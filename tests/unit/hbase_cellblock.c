@@ -34,7 +34,7 @@ static int read_all(struct bytes block, size_t *n)
 	return r;
 }
 
-static void a_raw_scan_gives_puts_and_markers(void **state)
+TEST(a_raw_scan_gives_puts_and_markers)
 {
 	static const struct {
 		const char *row, *qualifier, *value;
@@ -73,7 +73,7 @@ static void a_raw_scan_gives_puts_and_markers(void **state)
 	drop(b);
 }
 
-static void what_a_server_sent_is_written_as_the_same_bytes(void **state)
+TEST(what_a_server_sent_is_written_as_the_same_bytes)
 {
 	for (size_t i = 0; i < BLOCKS; i++) {
 		struct bytes b = load(blocks[i]);
@@ -113,7 +113,7 @@ static struct cell sent(struct buf *out, struct change change)
 	return c;
 }
 
-static void an_increment_is_a_put_of_its_delta(void **state)
+TEST(an_increment_is_a_put_of_its_delta)
 {
 	struct buf b = {0};
 	struct cell c = sent(&b, (struct change){.op = CHANGE_INCREMENT,
@@ -128,7 +128,7 @@ static void an_increment_is_a_put_of_its_delta(void **state)
 	buf_free(&b);
 }
 
-static void an_append_is_a_put_of_what_is_appended(void **state)
+TEST(an_append_is_a_put_of_what_is_appended)
 {
 	struct buf b = {0};
 	struct cell c = sent(&b, (struct change){.op = CHANGE_APPEND,
@@ -140,7 +140,7 @@ static void an_append_is_a_put_of_what_is_appended(void **state)
 	buf_free(&b);
 }
 
-static void a_marker_has_no_value(void **state)
+TEST(a_marker_has_no_value)
 {
 	struct buf b = {0};
 	struct cell c = sent(&b, (struct change){.op = CHANGE_DELETE_FAMILY,
@@ -152,7 +152,7 @@ static void a_marker_has_no_value(void **state)
 	buf_free(&b);
 }
 
-static void the_servers_clock_is_the_greatest_timestamp(void **state)
+TEST(the_servers_clock_is_the_greatest_timestamp)
 {
 	const struct change change = {.op = CHANGE_PUT,
 				      .family = bytes_str("f"),
@@ -172,7 +172,7 @@ static void the_servers_clock_is_the_greatest_timestamp(void **state)
 	buf_free(&b);
 }
 
-static void the_longest_names_go_through(void **state)
+TEST(the_longest_names_go_through)
 {
 	uint8_t *row = calloc(1, ROW_LEN_MAX);
 	uint8_t *qualifier = calloc(1, QUALIFIER_LEN_MAX);
@@ -203,7 +203,7 @@ static void the_longest_names_go_through(void **state)
 }
 
 /* HBase takes it. Who meets it is told which cell it is. */
-static void a_cell_behind_the_end_of_time_is_named(void **state)
+TEST(a_cell_behind_the_end_of_time_is_named)
 {
 	const struct change change = {
 		.op = CHANGE_PUT,
@@ -228,7 +228,7 @@ static void a_cell_behind_the_end_of_time_is_named(void **state)
 	buf_free(&b);
 }
 
-static void no_part_of_a_cell_is_taken_for_one(void **state)
+TEST(no_part_of_a_cell_is_taken_for_one)
 {
 	for (size_t i = 0; i < BLOCKS; i++) {
 		struct bytes b = load(blocks[i]);
@@ -258,7 +258,7 @@ static void no_part_of_a_cell_is_taken_for_one(void **state)
 }
 
 /* Each byte takes other values: nothing is read outside, all is words. */
-static void a_damaged_block_does_no_harm(void **state)
+TEST(a_damaged_block_does_no_harm)
 {
 	for (size_t i = 0; i < BLOCKS; i++) {
 		struct bytes b = load(blocks[i]);
@@ -352,7 +352,7 @@ static void assert_tags(const uint8_t *types, size_t ntags, uint64_t ttl_ms,
 	buf_free(&b);
 }
 
-static void tags_of_a_cell_are_its_ttl_and_its_labels(void **state)
+TEST(tags_of_a_cell_are_its_ttl_and_its_labels)
 {
 	static const uint8_t ttl[] = {8}, visibility[] = {2},
 			     servers[] = {3, 5, 6}, all[] = {1, 5, 8, 64};
@@ -364,7 +364,7 @@ static void tags_of_a_cell_are_its_ttl_and_its_labels(void **state)
 	assert_tags(all, 4, 600000, true);
 }
 
-static void faults_of_tags_are_named(void **state)
+TEST(faults_of_tags_are_named)
 {
 	static const uint8_t types[] = {8, 2};
 	struct buf b = {0};
@@ -384,7 +384,7 @@ static void faults_of_tags_are_named(void **state)
 	buf_free(&b);
 }
 
-static void faults_of_a_cell_are_named(void **state)
+TEST(faults_of_a_cell_are_named)
 {
 	faulty(3, 25, "cut off");
 	faulty(3, 23, "lengths");
@@ -401,7 +401,7 @@ static void faults_of_a_cell_are_named(void **state)
 	faulty(26, 255, "kind");
 }
 
-static void a_cell_without_a_row_is_refused(void **state)
+TEST(a_cell_without_a_row_is_refused)
 {
 	const struct change change = {.op = CHANGE_PUT,
 				      .family = bytes_str("f"),
@@ -418,7 +418,7 @@ static void a_cell_without_a_row_is_refused(void **state)
 }
 
 /* The limits of cell.h are less than what the format can say. */
-static void names_longer_than_the_stores_are_refused(void **state)
+TEST(names_longer_than_the_stores_are_refused)
 {
 	static uint8_t key[2 + 1 + 1 + QUALIFIER_LEN_MAX + 1 + 9];
 	static const uint8_t row[2 + ROW_LEN_MAX + 1 + 1 + 9] = {0x80};
@@ -451,28 +451,4 @@ static void names_longer_than_the_stores_are_refused(void **state)
 	assert_int_equal(read_all(buf_bytes(&b), &n), -EPROTO);
 	assert_non_null(strstr(store_why(), "family"));
 	buf_free(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_raw_scan_gives_puts_and_markers),
-		cmocka_unit_test(
-			what_a_server_sent_is_written_as_the_same_bytes),
-		cmocka_unit_test(an_increment_is_a_put_of_its_delta),
-		cmocka_unit_test(an_append_is_a_put_of_what_is_appended),
-		cmocka_unit_test(a_marker_has_no_value),
-		cmocka_unit_test(the_servers_clock_is_the_greatest_timestamp),
-		cmocka_unit_test(the_longest_names_go_through),
-		cmocka_unit_test(a_cell_behind_the_end_of_time_is_named),
-		cmocka_unit_test(no_part_of_a_cell_is_taken_for_one),
-		cmocka_unit_test(a_damaged_block_does_no_harm),
-		cmocka_unit_test(tags_of_a_cell_are_its_ttl_and_its_labels),
-		cmocka_unit_test(faults_of_tags_are_named),
-		cmocka_unit_test(faults_of_a_cell_are_named),
-		cmocka_unit_test(a_cell_without_a_row_is_refused),
-		cmocka_unit_test(names_longer_than_the_stores_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,14 @@ static void clock_sleep_ms(struct os *os, unsigned ms)
 	atomic_fetch_add(&passed_ns, ms * 1000000ull);
 }
 
+BEFORE_MAIN(take_the_clock)
+{
+	clock_ops = *os_posix()->ops;
+	clock_ops.monotonic_ns = clock_ns;
+	clock_ops.sleep_ms = clock_sleep_ms;
+	clock_begin_ns = os_monotonic_ns(os_posix()) + 1000 * SECOND;
+}
+
 enum action {
 	ANSWERS,
 	HANGS_UP,	      /* it may have been done */
@@ -274,21 +282,21 @@ static void assert_done(const struct step *script, size_t n)
 		assert_done(script, sizeof(script) / sizeof(*script)); \
 	} while (0)
 
-static void a_call_is_made_again_when_the_master_was_killed(void **state)
+TEST(a_call_is_made_again_when_the_master_was_killed)
 {
 	ASSERT_DONE({"GetClusterId", ANSWERS}, {"GetActiveMaster", ANSWERS},
 		    {"GetTableNames", HANGS_UP}, {"GetActiveMaster", ANSWERS},
 		    {"GetTableNames", ANSWERS});
 }
 
-static void the_registry_is_asked_again_when_it_was_killed(void **state)
+TEST(the_registry_is_asked_again_when_it_was_killed)
 {
 	ASSERT_DONE({"GetClusterId", HANGS_UP}, {"GetClusterId", ANSWERS},
 		    {"GetActiveMaster", HANGS_UP}, {"GetActiveMaster", ANSWERS},
 		    {"GetTableNames", ANSWERS});
 }
 
-static void a_master_that_becomes_active_is_waited_for(void **state)
+TEST(a_master_that_becomes_active_is_waited_for)
 {
 	ASSERT_DONE({"GetClusterId", ANSWERS}, {"GetActiveMaster", NONE_ACTIVE},
 		    {"GetActiveMaster", NONE_ACTIVE},
@@ -296,7 +304,7 @@ static void a_master_that_becomes_active_is_waited_for(void **state)
 }
 
 /* One that begins is the right one; one that stands by is not. */
-static void a_master_says_whether_it_is_the_one(void **state)
+TEST(a_master_says_whether_it_is_the_one)
 {
 	ASSERT_DONE({"GetClusterId", ANSWERS}, {"GetActiveMaster", ANSWERS},
 		    {"GetTableNames", PLEASE_HOLD}, {"GetTableNames", ANSWERS});
@@ -305,14 +313,14 @@ static void a_master_says_whether_it_is_the_one(void **state)
 		    {"GetTableNames", ANSWERS});
 }
 
-static void a_fault_of_the_server_may_pass(void **state)
+TEST(a_fault_of_the_server_may_pass)
 {
 	ASSERT_DONE({"GetClusterId", ANSWERS}, {"GetActiveMaster", ANSWERS},
 		    {"GetTableNames", HAS_A_FAULT}, {"GetTableNames", ANSWERS});
 }
 
 /* A fault of HBase's own is told, with its name, and not tried for a minute. */
-static void a_fault_of_the_server_is_tried_a_few_times(void **state)
+TEST(a_fault_of_the_server_is_tried_a_few_times)
 {
 	static const struct step script[] = {
 		{"GetClusterId", ANSWERS},	{"GetActiveMaster", ANSWERS},
@@ -331,7 +339,7 @@ static void a_fault_of_the_server_is_tried_a_few_times(void **state)
 }
 
 /* It answers before it has made what the answer comes from. */
-static void a_master_that_begins_with_faults_is_waited_for(void **state)
+TEST(a_master_that_begins_with_faults_is_waited_for)
 {
 	ASSERT_DONE(
 		{"GetClusterId", HAS_A_FAULT}, {"GetClusterId", HAS_A_FAULT},
@@ -342,7 +350,7 @@ static void a_master_that_begins_with_faults_is_waited_for(void **state)
 }
 
 /* What the end of the time cut short hides no reason that was told before. */
-static void the_last_reason_that_was_told_in_time_stays(void **state)
+TEST(the_last_reason_that_was_told_in_time_stays)
 {
 	static const struct step script[] = {
 		{"GetClusterId", HAS_A_FAULT},
@@ -358,7 +366,7 @@ static void the_last_reason_that_was_told_in_time_stays(void **state)
 }
 
 /* None becomes active: that is no error which means "try again". */
-static void no_active_master_is_a_timeout(void **state)
+TEST(no_active_master_is_a_timeout)
 {
 	static const struct step script[] = {
 		{"GetClusterId", ANSWERS},
@@ -376,7 +384,7 @@ static void no_active_master_is_a_timeout(void **state)
 }
 
 /* Each part of a call has what is left of the time, and not all of it again. */
-static void a_call_with_all_its_parts_ends_in_time(void **state)
+TEST(a_call_with_all_its_parts_ends_in_time)
 {
 	static const struct step found_late[] = {{"GetClusterId", ANSWERS},
 						 {"GetActiveMaster", ANSWERS},
@@ -408,7 +416,7 @@ static void a_call_with_all_its_parts_ends_in_time(void **state)
  * The calls of one request do not each wait for a server that is silent: when the
  * first has waited for all of the time, the next ones ask nobody and say why.
  */
-static void the_calls_of_a_request_end_in_time_together(void **state)
+TEST(the_calls_of_a_request_end_in_time_together)
 {
 	static const struct step script[] = {
 		{"GetClusterId", ANSWERS},
@@ -439,7 +447,7 @@ static void the_calls_of_a_request_end_in_time_together(void **state)
 }
 
 /* Though the wait has begun after its limit was set. */
-static void a_wait_that_ends_at_the_limit_leaves_nothing(void **state)
+TEST(a_wait_that_ends_at_the_limit_leaves_nothing)
 {
 	const uint64_t most = 1000;
 
@@ -457,7 +465,7 @@ static void a_wait_that_ends_at_the_limit_leaves_nothing(void **state)
 }
 
 /* What was waited for in vain is taken from what is left, and no more. */
-static void what_a_request_has_lost_is_not_left_to_its_next_call(void **state)
+TEST(what_a_request_has_lost_is_not_left_to_its_next_call)
 {
 	static const struct step script[] = {
 		{"GetClusterId", ANSWERS},
@@ -480,7 +488,7 @@ static void what_a_request_has_lost_is_not_left_to_its_next_call(void **state)
 }
 
 /* The same of where hbase:meta is, which only the masters know. */
-static void a_region_is_looked_for_in_the_time_that_is_left(void **state)
+TEST(a_region_is_looked_for_in_the_time_that_is_left)
 {
 	static const struct step script[] = {
 		{"GetClusterId", ANSWERS},
@@ -503,7 +511,7 @@ static void a_region_is_looked_for_in_the_time_that_is_left(void **state)
 }
 
 /* A host that is no master keeps nobody from the others. */
-static void a_name_that_is_none_of_a_master_is_passed_over(void **state)
+TEST(a_name_that_is_none_of_a_master_is_passed_over)
 {
 	static const struct step nonsense[] = {{"GetClusterId",
 						TALKS_NONSENSE}},
@@ -521,7 +529,7 @@ static void a_name_that_is_none_of_a_master_is_passed_over(void **state)
 	end(&web, NULL);
 }
 
-static void what_is_no_cluster_is_said_at_once(void **state)
+TEST(what_is_no_cluster_is_said_at_once)
 {
 	static const struct step script[] = {{"GetClusterId", TALKS_NONSENSE}};
 	struct masters m;
@@ -535,7 +543,7 @@ static void what_is_no_cluster_is_said_at_once(void **state)
 }
 
 /* All masters would: nobody waits for one that is not there. */
-static void who_is_refused_learns_it_at_once(void **state)
+TEST(who_is_refused_learns_it_at_once)
 {
 	static const struct step script[] = {{"GetClusterId", DENIES_ACCESS}};
 	struct masters m;
@@ -549,39 +557,4 @@ static void who_is_refused_learns_it_at_once(void **state)
 	assert_non_null(strstr(store_why(), "?security=kerberos"));
 	assert_null(strstr(store_why(), "no master"));
 	end(&m, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_call_is_made_again_when_the_master_was_killed),
-		cmocka_unit_test(
-			the_registry_is_asked_again_when_it_was_killed),
-		cmocka_unit_test(a_master_that_becomes_active_is_waited_for),
-		cmocka_unit_test(a_master_says_whether_it_is_the_one),
-		cmocka_unit_test(a_fault_of_the_server_may_pass),
-		cmocka_unit_test(a_fault_of_the_server_is_tried_a_few_times),
-		cmocka_unit_test(
-			a_master_that_begins_with_faults_is_waited_for),
-		cmocka_unit_test(the_last_reason_that_was_told_in_time_stays),
-		cmocka_unit_test(no_active_master_is_a_timeout),
-		cmocka_unit_test(a_call_with_all_its_parts_ends_in_time),
-		cmocka_unit_test(the_calls_of_a_request_end_in_time_together),
-		cmocka_unit_test(a_wait_that_ends_at_the_limit_leaves_nothing),
-		cmocka_unit_test(
-			what_a_request_has_lost_is_not_left_to_its_next_call),
-		cmocka_unit_test(
-			a_region_is_looked_for_in_the_time_that_is_left),
-		cmocka_unit_test(
-			a_name_that_is_none_of_a_master_is_passed_over),
-		cmocka_unit_test(what_is_no_cluster_is_said_at_once),
-		cmocka_unit_test(who_is_refused_learns_it_at_once),
-	};
-
-	clock_ops = *os_posix()->ops;
-	clock_ops.monotonic_ns = clock_ns;
-	clock_ops.sleep_ms = clock_sleep_ms;
-	clock_begin_ns = os_monotonic_ns(os_posix()) + 1000 * SECOND;
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,7 +136,7 @@ static void answer_each(int fd)
 		answer(fd, id);
 }
 
-static void calls_are_answered(void **state)
+TEST(calls_are_answered)
 {
 	struct server s;
 	struct connection *c = begin(&s, answer_each);
@@ -163,7 +163,7 @@ static void answer_backwards(int fd)
 	read_request(fd);
 }
 
-static void answers_come_in_any_order(void **state)
+TEST(answers_come_in_any_order)
 {
 	struct server s;
 	struct connection *c = begin(&s, answer_backwards);
@@ -188,7 +188,7 @@ static void answer_late(int fd)
 	read_request(fd);
 }
 
-static void a_late_answer_is_dropped(void **state)
+TEST(a_late_answer_is_dropped)
 {
 	struct server s;
 	struct connection *c = begin(&s, answer_late);
@@ -209,7 +209,7 @@ static void hang_up(int fd)
 }
 
 /* Who closes it after a failure tells of the failure. */
-static void closing_keeps_the_reason(void **state)
+TEST(closing_keeps_the_reason)
 {
 	struct server s;
 	struct connection *c = begin(&s, hang_up);
@@ -219,7 +219,7 @@ static void closing_keeps_the_reason(void **state)
 	assert_non_null(strstr(store_why(), "did not answer in time"));
 }
 
-static void no_time_is_left(void **state)
+TEST(no_time_is_left)
 {
 	struct server s;
 	struct connection *c = begin(&s, answer_each);
@@ -239,7 +239,7 @@ static void refuse_each(int fd)
 		refuse(fd, id);
 }
 
-static void an_exception_is_told(void **state)
+TEST(an_exception_is_told)
 {
 	struct server s;
 	struct connection *c = begin(&s, refuse_each);
@@ -305,7 +305,7 @@ static void answer_nobody(int fd)
 	read_request(fd);
 }
 
-static void a_failure_ends_all_calls(void **state)
+TEST(a_failure_ends_all_calls)
 {
 	assert_fails(hang_up, 0, -ECONNRESET);
 	assert_fails(send_nonsense, 0, -EPROTO);
@@ -327,7 +327,7 @@ static void *cut_soon(void *arg)
 	return NULL;
 }
 
-static void calls_can_be_ended(void **state)
+TEST(calls_can_be_ended)
 {
 	struct server s;
 	struct connection *c = begin(&s, hang_up);
@@ -378,7 +378,7 @@ static void *call_often(void *arg)
 	return NULL;
 }
 
-static void many_threads_call(void **state)
+TEST(many_threads_call)
 {
 	struct server s;
 	struct connection *c = begin(&s, answer_in_bursts);
@@ -398,7 +398,7 @@ static void read_slowly(int fd)
 	answer_each(fd);
 }
 
-static void nobody_waits_for_the_socket(void **state)
+TEST(nobody_waits_for_the_socket)
 {
 	static uint8_t cells[12 << 20];
 	static const struct pb_nothing nothing;
@@ -423,7 +423,7 @@ static void nobody_waits_for_the_socket(void **state)
 	end(&s, c);
 }
 
-static void nobody_listens(void **state)
+TEST(nobody_listens)
 {
 	struct connection_options o = {
 		.os = os_posix(),
@@ -441,23 +441,4 @@ static void nobody_listens(void **state)
 	o.host = "no..such.host";
 	assert_int_equal(connection_open(&o, until, &c), -EHOSTUNREACH);
 	assert_non_null(strstr(store_why(), "no..such.host"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_are_answered),
-		cmocka_unit_test(answers_come_in_any_order),
-		cmocka_unit_test(a_late_answer_is_dropped),
-		cmocka_unit_test(closing_keeps_the_reason),
-		cmocka_unit_test(no_time_is_left),
-		cmocka_unit_test(an_exception_is_told),
-		cmocka_unit_test(a_failure_ends_all_calls),
-		cmocka_unit_test(calls_can_be_ended),
-		cmocka_unit_test(many_threads_call),
-		cmocka_unit_test(nobody_waits_for_the_socket),
-		cmocka_unit_test(nobody_listens),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

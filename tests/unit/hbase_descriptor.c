@@ -68,7 +68,7 @@ static void assert_attribute(const struct pb_descriptor *d, const char *key,
 	assert_string_equal(found, want);
 }
 
-static void a_table_of_others(void **state)
+TEST(a_table_of_others)
 {
 	static const char *const pairs[][2] = {
 		{"VERSIONS", "2147483647"},	 {"TTL", "86400"},
@@ -101,7 +101,7 @@ static void a_table_of_others(void **state)
 }
 
 /* What HBase says beside a schema stays when the schema changes. */
-static void a_change_keeps_the_rest(void **state)
+TEST(a_change_keeps_the_rest)
 {
 	static const char *const pairs[][2] = {
 		{"VERSIONS", "1"},
@@ -130,7 +130,7 @@ static void a_change_keeps_the_rest(void **state)
 	buf_free(&out);
 }
 
-static void a_schema_there_and_back(void **state)
+TEST(a_schema_there_and_back)
 {
 	struct pb_descriptor d;
 	struct schema s, back;
@@ -193,7 +193,7 @@ static int64_t kept(struct schema *s, struct buf *text)
 	return since;
 }
 
-static void since_when_deleted_cells_are_kept_is_noted(void **state)
+TEST(since_when_deleted_cells_are_kept_is_noted)
 {
 	struct buf text = {0};
 	struct schema s;
@@ -224,7 +224,7 @@ static void since_when_deleted_cells_are_kept_is_noted(void **state)
 	schema_free(&s);
 }
 
-static void a_table_without_families(void **state)
+TEST(a_table_without_families)
 {
 	struct pb_descriptor d;
 	struct schema s, back;
@@ -242,7 +242,7 @@ static void a_table_without_families(void **state)
 	buf_free(&out);
 }
 
-static void failures(void **state)
+TEST(failures)
 {
 	const struct {
 		const char *class;
@@ -325,7 +325,7 @@ static uint64_t played_random(struct os *os)
 	return UINT32_MAX;
 }
 
-static void retries_end_in_time(void **state)
+TEST(retries_end_in_time)
 {
 	static const struct os_ops ops = {
 		.monotonic_ns = played_monotonic_ns,
@@ -345,7 +345,7 @@ static void retries_end_in_time(void **state)
 	assert_true(played_ns > 0 && played_ns <= retry.deadline_ns);
 }
 
-static void filters(void **state)
+TEST(filters)
 {
 	struct filter_list l = {0};
 	struct bytes message;
@@ -368,7 +368,7 @@ static void filters(void **state)
 	filter_list_free(&l);
 }
 
-static void a_description_in_words_is_taken(void **state)
+TEST(a_description_in_words_is_taken)
 {
 	static const char text[] =
 		"x.NoSuchColumnFamilyException: Column family . does not exist "
@@ -413,21 +413,4 @@ static void a_description_in_words_is_taken(void **state)
 		free(cut);
 	}
 	buf_free(&hold);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_description_in_words_is_taken),
-		cmocka_unit_test(a_table_of_others),
-		cmocka_unit_test(a_change_keeps_the_rest),
-		cmocka_unit_test(a_schema_there_and_back),
-		cmocka_unit_test(since_when_deleted_cells_are_kept_is_noted),
-		cmocka_unit_test(a_table_without_families),
-		cmocka_unit_test(failures),
-		cmocka_unit_test(retries_end_in_time),
-		cmocka_unit_test(filters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

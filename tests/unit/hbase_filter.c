@@ -43,7 +43,7 @@ static void sends(const char *text, const char *want)
 	filter_free(f);
 }
 
-static void comparisons_go_to_the_servers(void **state)
+TEST(comparisons_go_to_the_servers)
 {
 	sends("ValueFilter(=,'binary:v')", "ValueFilter BinaryComparator");
 	sends("RowFilter(<,'binaryprefix:v')",
@@ -61,7 +61,7 @@ static void comparisons_go_to_the_servers(void **state)
 	      "BinaryComparator");
 }
 
-static void what_would_jump_past_markers_is_a_comparison(void **state)
+TEST(what_would_jump_past_markers_is_a_comparison)
 {
 	sends("ColumnPrefixFilter('c')",
 	      "QualifierFilter BinaryPrefixComparator");
@@ -74,7 +74,7 @@ static void what_would_jump_past_markers_is_a_comparison(void **state)
 	sends("ColumnRangeFilter('',true,'',false)", "");
 }
 
-static void what_hbase_may_judge_otherwise_stays_here(void **state)
+TEST(what_hbase_may_judge_otherwise_stays_here)
 {
 	sends("ValueFilter(=,'substring:Abc')",
 	      "ValueFilter SubstringComparator");
@@ -89,7 +89,7 @@ static void what_hbase_may_judge_otherwise_stays_here(void **state)
 	      "FilterList RowFilter BinaryComparator");
 }
 
-static void what_counts_cells_is_shown_all_it_counts(void **state)
+TEST(what_counts_cells_is_shown_all_it_counts)
 {
 	sends("ColumnPaginationFilter(1,0)", "");
 	sends("ColumnPaginationFilter(1,0) AND ValueFilter(=,'binary:v')", "");
@@ -106,7 +106,7 @@ static void what_counts_cells_is_shown_all_it_counts(void **state)
 	sends("WHILE RowFilter(=,'binary:r')", "");
 }
 
-static void rows_and_first_cells_may_be_chosen_twice(void **state)
+TEST(rows_and_first_cells_may_be_chosen_twice)
 {
 	sends("SingleColumnValueFilter('f','q',=,'binary:v')",
 	      "SingleColumnValueFilter BinaryComparator");
@@ -126,17 +126,4 @@ static void rows_and_first_cells_may_be_chosen_twice(void **state)
 	sends("SingleColumnValueFilter('f','q',=,'binary:v') AND "
 	      "ValueFilter(=,'binary:w')",
 	      "SingleColumnValueFilter BinaryComparator");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comparisons_go_to_the_servers),
-		cmocka_unit_test(what_would_jump_past_markers_is_a_comparison),
-		cmocka_unit_test(what_hbase_may_judge_otherwise_stays_here),
-		cmocka_unit_test(what_counts_cells_is_shown_all_it_counts),
-		cmocka_unit_test(rows_and_first_cells_may_be_chosen_twice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,8 @@ static int set_up(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(set_up, NULL);
+
 /*
  * Shakes hands with a server that offers these: what is taken, or the error. *out is
  * the caller's to free.
@@ -139,7 +141,7 @@ static int taken(enum protection wanted, unsigned offered)
 	return r;
 }
 
-static void the_strongest_that_is_offered_is_taken(void **state)
+TEST(the_strongest_that_is_offered_is_taken)
 {
 	for (unsigned offered = 1; offered < 8; offered++)
 		assert_int_equal(taken(PROTECTION_BEST, offered),
@@ -149,7 +151,7 @@ static void the_strongest_that_is_offered_is_taken(void **state)
 	assert_int_equal(taken(PROTECTION_BEST, 0), -EACCES);
 }
 
-static void what_is_asked_for_is_taken_or_nothing(void **state)
+TEST(what_is_asked_for_is_taken_or_nothing)
 {
 	for (unsigned offered = 0; offered < 8; offered++)
 		for (unsigned wanted = 1; wanted < 8; wanted *= 2) {
@@ -164,7 +166,7 @@ static void what_is_asked_for_is_taken_or_nothing(void **state)
 	assert_non_null(strstr(store_why(), "but: authentication integrity;"));
 }
 
-static void a_server_proves_who_it_is(void **state)
+TEST(a_server_proves_who_it_is)
 {
 	library.flags = GSS_C_CONF_FLAG | GSS_C_INTEG_FLAG;
 	assert_int_equal(taken(PROTECTION_BEST, 7), -EACCES);
@@ -190,7 +192,7 @@ static int pass(struct sasl_mechanism *m, const char *packet, bool out,
 	return r;
 }
 
-static void with_privacy_all_is_encrypted_or_nothing_goes_on(void **state)
+TEST(with_privacy_all_is_encrypted_or_nothing_goes_on)
 {
 	struct sasl_mechanism *m;
 
@@ -204,7 +206,7 @@ static void with_privacy_all_is_encrypted_or_nothing_goes_on(void **state)
 	m->ops->free(m);
 }
 
-static void with_integrity_what_was_changed_on_the_way_is_noticed(void **state)
+TEST(with_integrity_what_was_changed_on_the_way_is_noticed)
 {
 	static const OM_uint32 wrong[] = {GSS_S_BAD_SIG, GSS_S_DUPLICATE_TOKEN,
 					  GSS_S_OLD_TOKEN, GSS_S_UNSEQ_TOKEN,
@@ -223,7 +225,7 @@ static void with_integrity_what_was_changed_on_the_way_is_noticed(void **state)
 	m->ops->free(m);
 }
 
-static void with_authentication_alone_there_are_no_packets(void **state)
+TEST(with_authentication_alone_there_are_no_packets)
 {
 	struct sasl_mechanism *m;
 
@@ -231,25 +233,4 @@ static void with_authentication_alone_there_are_no_packets(void **state)
 			 PROTECTION_AUTHENTICATION);
 	assert_int_equal(m->piece_max, 0);
 	m->ops->free(m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_strongest_that_is_offered_is_taken,
-				       set_up),
-		cmocka_unit_test_setup(what_is_asked_for_is_taken_or_nothing,
-				       set_up),
-		cmocka_unit_test_setup(a_server_proves_who_it_is, set_up),
-		cmocka_unit_test_setup(
-			with_privacy_all_is_encrypted_or_nothing_goes_on,
-			set_up),
-		cmocka_unit_test_setup(
-			with_integrity_what_was_changed_on_the_way_is_noticed,
-			set_up),
-		cmocka_unit_test_setup(
-			with_authentication_alone_there_are_no_packets, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void assert_refused(const char *path, const char *words)
 	assert_non_null(strstr(store_why(), words));
 }
 
-static void hosts_alone_ask_for_nothing(void **state)
+TEST(hosts_alone_ask_for_nothing)
 {
 	static const struct security none;
 	struct hbase_name n = name_of("hbase://a,b:16001");
@@ -41,7 +41,7 @@ static void hosts_alone_ask_for_nothing(void **state)
 	assert_refused("hbase:/a", "hbase://HOST");
 }
 
-static void settings_stand_behind_the_hosts(void **state)
+TEST(settings_stand_behind_the_hosts)
 {
 	struct hbase_name n = name_of(
 		"hbase://a?security=kerberos&qop=privacy&principal=h/_HOST@R");
@@ -61,7 +61,7 @@ static void settings_stand_behind_the_hosts(void **state)
 	assert_false(n.security.kerberos || n.security.tls);
 }
 
-static void a_call_has_its_seconds(void **state)
+TEST(a_call_has_its_seconds)
 {
 	assert_int_equal(name_of("hbase://a").timeout_ms, 0);
 	assert_int_equal(name_of("hbase://a/?timeout=1").timeout_ms, 1000);
@@ -74,7 +74,7 @@ static void a_call_has_its_seconds(void **state)
 	assert_refused("hbase://a/?timeout=-1", "1 to 86400 seconds");
 }
 
-static void what_is_no_setting_is_refused_by_name(void **state)
+TEST(what_is_no_setting_is_refused_by_name)
 {
 	char longest[64 + SECURITY_TEXT_MAX + 1];
 
@@ -95,7 +95,7 @@ static void what_is_no_setting_is_refused_by_name(void **state)
 }
 
 /* Who reads such a name would think that it protects. */
-static void what_would_say_nothing_is_refused(void **state)
+TEST(what_would_say_nothing_is_refused)
 {
 	assert_refused("hbase://a/?qop=privacy", "security=kerberos");
 	assert_refused("hbase://a/?security=simple&principal=p",
@@ -104,17 +104,4 @@ static void what_would_say_nothing_is_refused(void **state)
 	assert_refused("hbase://a/?tls=off&cert=/c&key=/k", "tls=on");
 	assert_refused("hbase://a/?tls=on&cert=/c", "each other");
 	assert_refused("hbase://a/?tls=on&key=/c", "each other");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hosts_alone_ask_for_nothing),
-		cmocka_unit_test(settings_stand_behind_the_hosts),
-		cmocka_unit_test(a_call_has_its_seconds),
-		cmocka_unit_test(what_is_no_setting_is_refused_by_name),
-		cmocka_unit_test(what_would_say_nothing_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

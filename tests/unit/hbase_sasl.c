@@ -139,7 +139,7 @@ static int shake(const void *says, size_t len, bool stays, size_t piece_max,
 	return r;
 }
 
-static void hands_are_shaken(void **state)
+TEST(hands_are_shaken)
 {
 	static const char says[] = "\0\0\0\0\0\0\0\6answer";
 	bool heard, has_layer;
@@ -169,7 +169,7 @@ static void assert_fails(const void *says, size_t len, int err,
 
 #define SAYS(text) (text), sizeof(text) - 1
 
-static void a_server_may_refuse(void **state)
+TEST(a_server_may_refuse)
 {
 	assert_fails(SAYS("\0\0\0\1\0\0\0\1X\0\0\0\7no way\n"), -EACCES,
 		     "no way; principal=");
@@ -179,7 +179,7 @@ static void a_server_may_refuse(void **state)
 	assert_fails(SAYS("\0\0\0\0\0\0\0\5wrong"), -EACCES, "no answer");
 }
 
-static void what_is_no_handshake_fails(void **state)
+TEST(what_is_no_handshake_fails)
 {
 	assert_fails(SAYS("HTTP/1.1"), -EPROTO, "speaks no SASL");
 	assert_fails(SAYS("\0\0\0\0\0\1\0\1"), -EPROTO, "token of 65537");
@@ -206,6 +206,12 @@ static uint64_t clock_ns(struct os *os)
 	return socket_ns;
 }
 
+BEFORE_MAIN(take_the_clock)
+{
+	clock_ops = *os_posix()->ops;
+	clock_ops.monotonic_ns = clock_ns;
+}
+
 static struct transport *connected(uint16_t port)
 {
 	struct transport *t = NULL;
@@ -217,7 +223,7 @@ static struct transport *connected(uint16_t port)
 	return t;
 }
 
-static void a_silent_server_is_left_at_the_deadline(void **state)
+TEST(a_silent_server_is_left_at_the_deadline)
 {
 	struct transport *t;
 	struct layer *l = NULL;
@@ -261,7 +267,7 @@ static void free_waiting(struct sasl_mechanism *m)
 }
 
 /* What waits then has the mechanism, and frees it. */
-static void a_silent_kdc_is_left_at_the_deadline(void **state)
+TEST(a_silent_kdc_is_left_at_the_deadline)
 {
 	static const struct sasl_mechanism_ops ops = {
 		.step = wait_for_kdc,
@@ -295,7 +301,7 @@ static void a_silent_kdc_is_left_at_the_deadline(void **state)
 	close(fd);
 }
 
-static void each_cut_of_a_reply_waits_for_more(void **state)
+TEST(each_cut_of_a_reply_waits_for_more)
 {
 	static const char refusal[] = "\0\0\0\1\0\0\0\1X\0\0\0\2no";
 	struct sasl_reply reply;
@@ -319,7 +325,7 @@ static struct layer *packets(unsigned *freed)
 }
 
 /* Packets are cut as the server wants, and put together however they come. */
-static void packets_carry_any_bytes(void **state)
+TEST(packets_carry_any_bytes)
 {
 	static const char text[] = "twenty-five letters, here";
 	struct buf wire = {0}, reply = {0};
@@ -349,7 +355,7 @@ static void packets_carry_any_bytes(void **state)
 	assert_int_equal(freed, 1);
 }
 
-static void a_packet_that_is_none_fails(void **state)
+TEST(a_packet_that_is_none_fails)
 {
 	static const struct {
 		const char *bytes;
@@ -374,22 +380,4 @@ static void a_packet_that_is_none_fails(void **state)
 		l->ops->free(l);
 		buf_free(&plain);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hands_are_shaken),
-		cmocka_unit_test(a_server_may_refuse),
-		cmocka_unit_test(what_is_no_handshake_fails),
-		cmocka_unit_test(a_silent_server_is_left_at_the_deadline),
-		cmocka_unit_test(a_silent_kdc_is_left_at_the_deadline),
-		cmocka_unit_test(each_cut_of_a_reply_waits_for_more),
-		cmocka_unit_test(packets_carry_any_bytes),
-		cmocka_unit_test(a_packet_that_is_none_fails),
-	};
-
-	clock_ops = *os_posix()->ops;
-	clock_ops.monotonic_ns = clock_ns;
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,12 @@ static uint64_t ahead_ns(struct os *os)
 	return os_monotonic_ns(os_posix()) + 1000 * SECOND;
 }
 
+BEFORE_MAIN(take_the_clock)
+{
+	slow_ops = *os_posix()->ops;
+	slow_ops.monotonic_ns = ahead_ns;
+}
+
 struct scanned {
 	int fd;
 	uint16_t port;
@@ -167,7 +173,7 @@ static void read_and_leave(struct scanned *s, unsigned cells, struct os *clock)
  * A server passes over what a client has asked for that has left, and keeps the
  * scanner for a minute.
  */
-static void the_answer_to_the_close_is_waited_for(void **state)
+TEST(the_answer_to_the_close_is_waited_for)
 {
 	struct scanned s = {.late_ms = {[2] = 200}};
 
@@ -177,7 +183,7 @@ static void the_answer_to_the_close_is_waited_for(void **state)
 }
 
 /* While a server works on a batch it refuses to close the scanner. */
-static void a_batch_under_way_is_waited_for(void **state)
+TEST(a_batch_under_way_is_waited_for)
 {
 	struct scanned s = {.late_ms = {[3] = 500}};
 
@@ -189,23 +195,10 @@ static void a_batch_under_way_is_waited_for(void **state)
 }
 
 /* A server that says nothing more holds up nobody for long. */
-static void a_server_that_is_stuck_is_left(void **state)
+TEST(a_server_that_is_stuck_is_left)
 {
 	struct scanned s = {.late_ms = {[3] = PATIENCE_MS}};
 
 	read_and_leave(&s, 2, os_posix());
 	assert_true(s.spoke[3] || s.left[3]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_answer_to_the_close_is_waited_for),
-		cmocka_unit_test(a_batch_under_way_is_waited_for),
-		cmocka_unit_test(a_server_that_is_stuck_is_left),
-	};
-
-	slow_ops = *os_posix()->ops;
-	slow_ops.monotonic_ns = ahead_ns;
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

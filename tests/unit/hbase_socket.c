@@ -87,7 +87,9 @@ static int set_up(void **state)
 	return 0;
 }
 
-static void an_answer_in_time_is_connected_to(void **state)
+EACH_TEST_IN(set_up, NULL);
+
+TEST(an_answer_in_time_is_connected_to)
 {
 	uint64_t until = monotonic_ns() + PATIENCE;
 	uint16_t port;
@@ -102,7 +104,7 @@ static void an_answer_in_time_is_connected_to(void **state)
 }
 
 /* What it answers later is freed all the same. */
-static void a_silent_resolver_is_left_at_the_deadline(void **state)
+TEST(a_silent_resolver_is_left_at_the_deadline)
 {
 	uint64_t until = monotonic_ns() + SECOND / 20;
 	uint16_t port;
@@ -121,16 +123,4 @@ static void a_silent_resolver_is_left_at_the_deadline(void **state)
 	assert_int_equal(resolver.freed, 1);
 	pthread_mutex_unlock(&resolver.lock);
 	close(server);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(an_answer_in_time_is_connected_to,
-				       set_up),
-		cmocka_unit_test_setup(
-			a_silent_resolver_is_left_at_the_deadline, set_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

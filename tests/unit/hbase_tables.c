@@ -9,7 +9,7 @@
 #include "tests/unit/hbase_played.h"
 
 /* By who may read and write the table, and not create or administer it. */
-static void a_table_that_the_master_does_not_describe_is_used(void **state)
+TEST(a_table_that_the_master_does_not_describe_is_used)
 {
 	struct played_cluster c = {
 		.told = "x: Column family . does not exist in region t,,1.2. "
@@ -39,7 +39,7 @@ static void a_table_that_the_master_does_not_describe_is_used(void **state)
 	end(&c);
 }
 
-static void a_table_with_a_snapshot_is_not_emptied(void **state)
+TEST(a_table_with_a_snapshot_is_not_emptied)
 {
 	struct played_cluster c = {0};
 
@@ -67,14 +67,14 @@ static void assert_kept(bool was_disabled)
 	end(&c);
 }
 
-static void a_table_that_cannot_be_dropped_stays_in_service(void **state)
+TEST(a_table_that_cannot_be_dropped_stays_in_service)
 {
 	assert_kept(false);
 	assert_kept(true);
 }
 
 /* By who has the store, and by who has a mount of it. */
-static void a_table_is_disabled_and_enabled(void **state)
+TEST(a_table_is_disabled_and_enabled)
 {
 	struct played_cluster c = {.is_bare = true};
 	struct store *served;
@@ -119,7 +119,7 @@ static void read_snapshot(struct played_cluster *c)
  * another namespace of pids, is not, for there its number may be that of one that
  * reads it.
  */
-static void clones_that_others_may_read_stay(void **state)
+TEST(clones_that_others_may_read_stay)
 {
 	char gone[256], elsewhere[256], host[256], name[65], *pid;
 	const char *others[] = {elsewhere, host, gone, NULL};
@@ -176,7 +176,7 @@ static const struct change a_cell = {.op = CHANGE_PUT,
 				     .ts = 5};
 
 /* The regions are served without a master: what is known of the table does. */
-static void a_table_is_read_while_no_master_answers(void **state)
+TEST(a_table_is_read_while_no_master_answers)
 {
 	struct played_cluster c = {.cells = &a_cell, .ncells = 1};
 	struct alter a = {.rest = ALTER_KEEP};
@@ -208,7 +208,7 @@ static void a_table_is_read_while_no_master_answers(void **state)
 }
 
 /* Whether the table is disabled, a master is asked, and not for all of the time. */
-static void a_region_that_moves_is_found_while_no_master_answers(void **state)
+TEST(a_region_that_moves_is_found_while_no_master_answers)
 {
 	struct played_cluster c = {
 		.cells = &a_cell, .ncells = 1, .unserved = 5};
@@ -227,7 +227,7 @@ static void *get_beside(void *t)
 }
 
 /* Nor does who asks a master keep others from the regions. */
-static void a_table_is_read_while_a_master_is_asked(void **state)
+TEST(a_table_is_read_while_a_master_is_asked)
 {
 	struct played_cluster c = {.cells = &a_cell, .ncells = 1};
 	sem_t described, go_on;
@@ -252,7 +252,7 @@ static void a_table_is_read_while_a_master_is_asked(void **state)
 }
 
 /* Or who has it open would go on with it, and nobody could make it anew. */
-static void a_table_that_another_client_drops_has_no_name(void **state)
+TEST(a_table_that_another_client_drops_has_no_name)
 {
 	struct played_cluster c = {0};
 	struct schema schema;
@@ -274,7 +274,7 @@ static void a_table_that_another_client_drops_has_no_name(void **state)
 }
 
 /* What HBase cannot keep is known before the change is made. */
-static void a_schema_is_judged_without_a_change(void **state)
+TEST(a_schema_is_judged_without_a_change)
 {
 	struct alter a = {.rest = ALTER_KEEP, .dry = true};
 	struct played_cluster c = {0};
@@ -308,7 +308,7 @@ static int edit_mode(void *arg, const struct schema *now, struct alter *a)
 	return schema_copy(&a->to, now);
 }
 
-static void an_edit_is_made_again_of_what_another_client_did(void **state)
+TEST(an_edit_is_made_again_of_what_another_client_did)
 {
 	struct played_cluster c = {0};
 	struct meanwhile m = {&c, 0};
@@ -319,7 +319,7 @@ static void an_edit_is_made_again_of_what_another_client_did(void **state)
 	end(&c);
 }
 
-static void a_family_is_added_to_those_that_are_there(void **state)
+TEST(a_family_is_added_to_those_that_are_there)
 {
 	struct played_cluster c = {0};
 	struct schema known;
@@ -349,7 +349,7 @@ static void assert_change(const struct alter *a, const char *method)
 }
 
 /* By these the master sees whether another client was first. */
-static void a_change_of_one_family_is_a_call_of_its_own(void **state)
+TEST(a_change_of_one_family_is_a_call_of_its_own)
 {
 	struct alter a = {.rest = ALTER_DROP};
 	struct family_attrs attrs;
@@ -376,7 +376,7 @@ static void a_change_of_one_family_is_a_call_of_its_own(void **state)
  * Nobody reads what the table is and replaces it while another one does, or the
  * families of one of them would be gone.
  */
-static void a_table_is_changed_by_one_at_a_time(void **state)
+TEST(a_table_is_changed_by_one_at_a_time)
 {
 	static const char in_order[] =
 		" RequestLock LockHeartbeat LockHeartbeat LockHeartbeat "
@@ -410,7 +410,7 @@ static void a_table_is_changed_by_one_at_a_time(void **state)
 }
 
 /* As the words of a past that is refused say. */
-static void a_schema_that_is_written_again_notes_since_when(void **state)
+TEST(a_schema_that_is_written_again_notes_since_when)
 {
 	struct played_cluster c = {.keeps = true};
 	struct alter a = {.rest = ALTER_KEEP};
@@ -444,7 +444,7 @@ static int edit_add(void *arg, const struct schema *now, struct alter *a)
 }
 
 /* Or it would be gone, with its cells. */
-static void a_family_that_another_client_adds_meanwhile_stays(void **state)
+TEST(a_family_that_another_client_adds_meanwhile_stays)
 {
 	struct played_cluster c = {.overtaken = 1};
 	unsigned calls = 0;
@@ -469,7 +469,7 @@ static void assert_flushed(struct played_cluster *c, const char *methods)
 }
 
 /* The master does it from HBase 2.6 on, else the servers of the regions. */
-static void a_table_is_flushed_by_the_master_or_the_servers(void **state)
+TEST(a_table_is_flushed_by_the_master_or_the_servers)
 {
 	struct played_cluster new = {.knows_flush = true}, old = {0};
 
@@ -478,7 +478,7 @@ static void a_table_is_flushed_by_the_master_or_the_servers(void **state)
 			     "FlushRegion");
 }
 
-static void a_region_that_moved_is_flushed_where_it_is(void **state)
+TEST(a_region_that_moved_is_flushed_where_it_is)
 {
 	struct played_cluster c = {.unserved = 1};
 
@@ -487,7 +487,7 @@ static void a_region_that_moved_is_flushed_where_it_is(void **state)
 }
 
 /* That of a table that is disabled: it is looked for a few times. */
-static void a_region_that_is_nowhere_is_busy(void **state)
+TEST(a_region_that_is_nowhere_is_busy)
 {
 	struct played_cluster c = {.unserved = UINT_MAX};
 
@@ -499,7 +499,7 @@ static void a_region_that_is_nowhere_is_busy(void **state)
 }
 
 /* The servers merge files only, and all cells are to be merged. */
-static void memory_is_flushed_before_files_are_compacted(void **state)
+TEST(memory_is_flushed_before_files_are_compacted)
 {
 	struct played_cluster c = {0};
 	const char *flush, *compact;
@@ -515,7 +515,7 @@ static void memory_is_flushed_before_files_are_compacted(void **state)
 }
 
 /* It may take as long as it likes, as long as the server says so. */
-static void the_end_of_a_long_compaction_is_waited_for(void **state)
+TEST(the_end_of_a_long_compaction_is_waited_for)
 {
 	struct played_cluster c = {.compacting = 210};
 
@@ -523,40 +523,4 @@ static void the_end_of_a_long_compaction_is_waited_for(void **state)
 	assert_int_equal(store_compact(c.s, c.t), 0);
 	assert_int_equal(c.compacting, 0);
 	end(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_table_that_the_master_does_not_describe_is_used),
-		cmocka_unit_test(a_table_with_a_snapshot_is_not_emptied),
-		cmocka_unit_test(
-			a_table_that_cannot_be_dropped_stays_in_service),
-		cmocka_unit_test(a_table_is_disabled_and_enabled),
-		cmocka_unit_test(clones_that_others_may_read_stay),
-		cmocka_unit_test(a_table_is_read_while_no_master_answers),
-		cmocka_unit_test(
-			a_region_that_moves_is_found_while_no_master_answers),
-		cmocka_unit_test(a_table_is_read_while_a_master_is_asked),
-		cmocka_unit_test(a_table_that_another_client_drops_has_no_name),
-		cmocka_unit_test(a_schema_is_judged_without_a_change),
-		cmocka_unit_test(
-			an_edit_is_made_again_of_what_another_client_did),
-		cmocka_unit_test(a_family_is_added_to_those_that_are_there),
-		cmocka_unit_test(
-			a_schema_that_is_written_again_notes_since_when),
-		cmocka_unit_test(a_change_of_one_family_is_a_call_of_its_own),
-		cmocka_unit_test(a_table_is_changed_by_one_at_a_time),
-		cmocka_unit_test(
-			a_family_that_another_client_adds_meanwhile_stays),
-		cmocka_unit_test(
-			a_table_is_flushed_by_the_master_or_the_servers),
-		cmocka_unit_test(a_region_that_moved_is_flushed_where_it_is),
-		cmocka_unit_test(a_region_that_is_nowhere_is_busy),
-		cmocka_unit_test(the_end_of_a_long_compaction_is_waited_for),
-		cmocka_unit_test(memory_is_flushed_before_files_are_compacted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

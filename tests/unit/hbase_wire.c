@@ -45,7 +45,7 @@ static struct frame_answer take(struct bytes frame)
 	return a;
 }
 
-static void a_varint_is_read_as_it_was_written(void **state)
+TEST(a_varint_is_read_as_it_was_written)
 {
 	const uint64_t all[] = {0,	   1,	       127,	   128,
 				16383,	   16384,      UINT32_MAX, 1ull << 35,
@@ -70,7 +70,7 @@ static void a_varint_is_read_as_it_was_written(void **state)
 	}
 }
 
-static void a_varint_of_more_than_64_bits_is_refused(void **state)
+TEST(a_varint_of_more_than_64_bits_is_refused)
 {
 	struct decoder d = decoder_of(
 		bytes_str("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"));
@@ -83,7 +83,7 @@ static void a_varint_of_more_than_64_bits_is_refused(void **state)
 	assert_true(d.bad);
 }
 
-static void the_greeting_names_user_service_codec_and_version(void **state)
+TEST(the_greeting_names_user_service_codec_and_version)
 {
 	struct buf b = {0};
 
@@ -101,7 +101,7 @@ static void the_greeting_names_user_service_codec_and_version(void **state)
 	buf_free(&b);
 }
 
-static void a_request_is_header_message_and_cells(void **state)
+TEST(a_request_is_header_message_and_cells)
 {
 	struct frame_call c = {.id = 300,
 			       .method = "Get",
@@ -123,7 +123,7 @@ static void a_request_is_header_message_and_cells(void **state)
 	buf_free(&b);
 }
 
-static void a_request_that_is_too_long_is_refused_and_not_appended(void **state)
+TEST(a_request_that_is_too_long_is_refused_and_not_appended)
 {
 	struct pb_nothing none = {0};
 	struct frame_call c = {.method = "Get",
@@ -143,7 +143,7 @@ static void a_request_that_is_too_long_is_refused_and_not_appended(void **state)
 	buf_free(&b);
 }
 
-static void the_registry_says_where_all_is(void **state)
+TEST(the_registry_says_where_all_is)
 {
 	struct bytes f = load("cluster-id");
 	struct pb_cluster_id id;
@@ -175,7 +175,7 @@ static void the_registry_says_where_all_is(void **state)
 	drop(f);
 }
 
-static void a_get_says_how_many_cells_the_block_has(void **state)
+TEST(a_get_says_how_many_cells_the_block_has)
 {
 	struct bytes f = load("get");
 	struct frame_answer a = take(f);
@@ -199,7 +199,7 @@ static void a_get_says_how_many_cells_the_block_has(void **state)
 	drop(f);
 }
 
-static void a_scan_says_which_cells_are_a_row(void **state)
+TEST(a_scan_says_which_cells_are_a_row)
 {
 	struct bytes f = load("scan-raw");
 	struct pb_scan_response s;
@@ -240,7 +240,7 @@ static struct bytes region_in(struct bytes cells)
 	return bytes_of(at, 40);
 }
 
-static void the_description_of_a_region_is_read(void **state)
+TEST(the_description_of_a_region_is_read)
 {
 	struct bytes f = load("meta-scan"), v;
 	struct pb_region_info info;
@@ -259,7 +259,7 @@ static void the_description_of_a_region_is_read(void **state)
 	drop(f);
 }
 
-static void an_exception_comes_with_class_and_words(void **state)
+TEST(an_exception_comes_with_class_and_words)
 {
 	struct bytes f = load("no-family");
 	struct frame_answer a = take(f);
@@ -284,7 +284,7 @@ static void an_exception_comes_with_class_and_words(void **state)
 }
 
 /* A RegionMovedException was not caught in the lab: by hand. */
-static void where_a_region_went_is_read(void **state)
+TEST(where_a_region_went_is_read)
 {
 	struct frame_answer a = take(
 		bytes_str("\x10\x08\x01\x12\x0c\x0a\x01M\x1a\x01h\x20\xa4\xcb"
@@ -295,7 +295,7 @@ static void where_a_region_went_is_read(void **state)
 	assert_true(a.exception.overloaded);
 }
 
-static void no_part_of_an_answer_is_taken_for_one(void **state)
+TEST(no_part_of_an_answer_is_taken_for_one)
 {
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]);
@@ -313,7 +313,7 @@ static void no_part_of_an_answer_is_taken_for_one(void **state)
 	}
 }
 
-static void bytes_behind_an_answer_are_refused(void **state)
+TEST(bytes_behind_an_answer_are_refused)
 {
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]), more;
@@ -331,7 +331,7 @@ static void bytes_behind_an_answer_are_refused(void **state)
 }
 
 /* Each byte takes other values: nothing is read outside, all is words. */
-static void a_damaged_answer_does_no_harm(void **state)
+TEST(a_damaged_answer_does_no_harm)
 {
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]);
@@ -352,7 +352,7 @@ static void a_damaged_answer_does_no_harm(void **state)
 	}
 }
 
-static void parts_of_messages_do_no_harm(void **state)
+TEST(parts_of_messages_do_no_harm)
 {
 	for (size_t i = 0; i < ANSWERS; i++) {
 		struct bytes f = load(answers[i]);
@@ -384,7 +384,7 @@ static void faulty(const struct proto_message *m, const char *text, size_t len,
 	assert_memory_equal(out, none, m->size);
 }
 
-static void faults_of_a_message_are_named(void **state)
+TEST(faults_of_a_message_are_named)
 {
 #define FAULTY(m, text, says) faulty(m, text, sizeof(text) - 1, says)
 	FAULTY(&pb_server, "", "field 1 of a message ServerName is missing");
@@ -402,7 +402,7 @@ static void faults_of_a_message_are_named(void **state)
 #undef FAULTY
 }
 
-static void unknown_fields_are_passed_over(void **state)
+TEST(unknown_fields_are_passed_over)
 {
 	struct pb_server s;
 	struct bytes in = bytes_str("\x78\x05"
@@ -420,7 +420,7 @@ static void unknown_fields_are_passed_over(void **state)
 	assert_int_equal(s.port, 7);
 }
 
-static void of_a_field_that_comes_twice_the_last_counts(void **state)
+TEST(of_a_field_that_comes_twice_the_last_counts)
 {
 	struct pb_server s;
 
@@ -432,7 +432,7 @@ static void of_a_field_that_comes_twice_the_last_counts(void **state)
 	assert_int_equal(s.port, 8);
 }
 
-static void packed_numbers_are_read_as_unpacked_ones(void **state)
+TEST(packed_numbers_are_read_as_unpacked_ones)
 {
 	struct pb_scan_response s;
 	struct bytes in =
@@ -462,7 +462,7 @@ static void packed_numbers_are_read_as_unpacked_ones(void **state)
 	assert_int_equal(proto_next(&s.cells_per_result, &n), -EPROTO);
 }
 
-static void what_is_not_sent_has_its_default(void **state)
+TEST(what_is_not_sent_has_its_default)
 {
 	struct pb_scan_response r;
 	struct pb_scan s;
@@ -483,7 +483,7 @@ static void what_is_not_sent_has_its_default(void **state)
 	buf_free(&b);
 }
 
-static void lists_are_written_as_they_are_read(void **state)
+TEST(lists_are_written_as_they_are_read)
 {
 	const struct bytes names[] = {bytes_str("q"), bytes_str("")};
 	struct pb_column columns[] = {
@@ -572,7 +572,7 @@ static void assert_same(const struct proto_message *m, const void *a,
 	}
 }
 
-static void each_message_is_read_as_it_was_written(void **state)
+TEST(each_message_is_read_as_it_was_written)
 {
 	_Alignas(max_align_t) uint8_t from[WALK_STRUCT_MAX],
 		to[WALK_STRUCT_MAX];
@@ -590,36 +590,4 @@ static void each_message_is_read_as_it_was_written(void **state)
 		assert_same(m, from, to);
 		buf_free(&b);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_varint_is_read_as_it_was_written),
-		cmocka_unit_test(a_varint_of_more_than_64_bits_is_refused),
-		cmocka_unit_test(
-			the_greeting_names_user_service_codec_and_version),
-		cmocka_unit_test(a_request_is_header_message_and_cells),
-		cmocka_unit_test(
-			a_request_that_is_too_long_is_refused_and_not_appended),
-		cmocka_unit_test(the_registry_says_where_all_is),
-		cmocka_unit_test(a_get_says_how_many_cells_the_block_has),
-		cmocka_unit_test(a_scan_says_which_cells_are_a_row),
-		cmocka_unit_test(the_description_of_a_region_is_read),
-		cmocka_unit_test(an_exception_comes_with_class_and_words),
-		cmocka_unit_test(where_a_region_went_is_read),
-		cmocka_unit_test(no_part_of_an_answer_is_taken_for_one),
-		cmocka_unit_test(bytes_behind_an_answer_are_refused),
-		cmocka_unit_test(a_damaged_answer_does_no_harm),
-		cmocka_unit_test(parts_of_messages_do_no_harm),
-		cmocka_unit_test(faults_of_a_message_are_named),
-		cmocka_unit_test(unknown_fields_are_passed_over),
-		cmocka_unit_test(of_a_field_that_comes_twice_the_last_counts),
-		cmocka_unit_test(packed_numbers_are_read_as_unpacked_ones),
-		cmocka_unit_test(what_is_not_sent_has_its_default),
-		cmocka_unit_test(lists_are_written_as_they_are_read),
-		cmocka_unit_test(each_message_is_read_as_it_was_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

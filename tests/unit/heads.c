@@ -21,7 +21,7 @@ static int sign(int c)
 	return (c > 0) - (c < 0);
 }
 
-static void heads_and_ties_compare_as_the_strings_do(void **state)
+TEST(heads_and_ties_compare_as_the_strings_do)
 {
 	uint8_t x[10], y[10];
 
@@ -35,7 +35,7 @@ static void heads_and_ties_compare_as_the_strings_do(void **state)
 		}
 }
 
-static void a_head_does_not_look_behind_the_string(void **state)
+TEST(a_head_does_not_look_behind_the_string)
 {
 	/* Of exact size, so that a sanitizer sees what reads on. */
 	for (size_t len = 0; len <= 9; len++) {
@@ -51,7 +51,7 @@ static void a_head_does_not_look_behind_the_string(void **state)
 	}
 }
 
-static void the_first_head_that_is_not_smaller_is_found(void **state)
+TEST(the_first_head_that_is_not_smaller_is_found)
 {
 	uint64_t heads[20];
 
@@ -65,15 +65,4 @@ static void the_first_head_that_is_not_smaller_is_found(void **state)
 				want++;
 			assert_int_equal(heads_find(heads, n, head), want);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(heads_and_ties_compare_as_the_strings_do),
-		cmocka_unit_test(a_head_does_not_look_behind_the_string),
-		cmocka_unit_test(the_first_head_that_is_not_smaller_is_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

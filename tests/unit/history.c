@@ -21,7 +21,7 @@ static bool tells(const struct history *h, const char *min, const char *max,
 	return r == 0;
 }
 
-static void a_gap_is_of_its_rows_and_times(void **state)
+TEST(a_gap_is_of_its_rows_and_times)
 {
 	struct history h = {0};
 
@@ -42,7 +42,7 @@ static void a_gap_is_of_its_rows_and_times(void **state)
 	history_free(&h);
 }
 
-static void gaps_with_common_rows_become_one(void **state)
+TEST(gaps_with_common_rows_become_one)
 {
 	struct history h = {0}, copy;
 
@@ -70,7 +70,7 @@ static void gaps_with_common_rows_become_one(void **state)
 	history_free(&h);
 }
 
-static void many_gaps_are_joined_and_hide_no_less(void **state)
+TEST(many_gaps_are_joined_and_hide_no_less)
 {
 	static const int order[] = {7, 3, 9, 1, 5, 0, 8, 2, 6, 4};
 	struct history h = {0};
@@ -94,15 +94,4 @@ static void many_gaps_are_joined_and_hide_no_less(void **state)
 		assert_true(tells(&h, row, row, true, n + 300));
 	}
 	history_free(&h);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_gap_is_of_its_rows_and_times),
-		cmocka_unit_test(gaps_with_common_rows_become_one),
-		cmocka_unit_test(many_gaps_are_joined_and_hide_no_less),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(set_up, tear_down);
+
 static void put(struct temp_store *s, int n)
 {
 	struct change c = {.op = CHANGE_PUT,
@@ -140,7 +142,7 @@ static void go_on(struct temp_store *s)
 	assert_int_equal(store_table_drop(s->store, bytes_str("t"), false), 0);
 }
 
-static void what_is_held_stays_while_the_store_goes_on(void **state)
+TEST(what_is_held_stays_while_the_store_goes_on)
 {
 	struct place *p = *state;
 	struct hold *h;
@@ -155,7 +157,7 @@ static void what_is_held_stays_while_the_store_goes_on(void **state)
 	has_rows(p, 500);
 }
 
-static void a_session_holds_as_the_store_does(void **state)
+TEST(a_session_holds_as_the_store_does)
 {
 	struct place *p = *state;
 	struct store *client;
@@ -171,7 +173,7 @@ static void a_session_holds_as_the_store_does(void **state)
 	has_rows(p, 500);
 }
 
-static void a_session_holds_one_state_at_a_time(void **state)
+TEST(a_session_holds_one_state_at_a_time)
 {
 	struct place *p = *state;
 	struct hold *h, *second;
@@ -203,7 +205,7 @@ static int count_files(const struct place *p, const char *end)
 	return n;
 }
 
-static void what_was_held_goes_when_it_is_released(void **state)
+TEST(what_was_held_goes_when_it_is_released)
 {
 	struct place *p = *state;
 	struct store *client;
@@ -234,7 +236,7 @@ static void what_was_held_goes_when_it_is_released(void **state)
 	free(h);
 }
 
-static void a_store_that_is_read_is_held_with_its_ring(void **state)
+TEST(a_store_that_is_read_is_held_with_its_ring)
 {
 	struct place *p = *state;
 	struct hold *h;
@@ -249,18 +251,4 @@ static void a_store_that_is_read_is_held_with_its_ring(void **state)
 	copy(p, h);
 	hold_release(h);
 	has_rows(p, 500);
-}
-
-int main(void)
-{
-#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_held_stays_while_the_store_goes_on),
-		TEST(a_session_holds_as_the_store_does),
-		TEST(a_session_holds_one_state_at_a_time),
-		TEST(what_was_held_goes_when_it_is_released),
-		TEST(a_store_that_is_read_is_held_with_its_ring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

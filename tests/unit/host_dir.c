@@ -59,6 +59,8 @@ static int teardown(void **state)
 	return r;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 static void touch(const struct folder *f, const char *name)
 {
 	int fd = openat(f->fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -67,7 +69,7 @@ static void touch(const struct folder *f, const char *name)
 	close(fd);
 }
 
-static void any_name_fills_a_directory(void **state)
+TEST(any_name_fills_a_directory)
 {
 	static const char *const names[] = {"a", ".a", "..."};
 	const struct folder *f = *state;
@@ -85,7 +87,7 @@ static void any_name_fills_a_directory(void **state)
 	assert_int_equal(next_number(), f->lowest);
 }
 
-static void what_is_no_directory_is_not_empty(void **state)
+TEST(what_is_no_directory_is_not_empty)
 {
 	const struct folder *f = *state;
 
@@ -99,7 +101,7 @@ static void what_is_no_directory_is_not_empty(void **state)
 	assert_int_equal(next_number(), f->lowest);
 }
 
-static void a_directory_that_cannot_be_read_stays_closed(void **state)
+TEST(a_directory_that_cannot_be_read_stays_closed)
 {
 	const struct folder *f = *state;
 
@@ -111,16 +113,4 @@ static void a_directory_that_cannot_be_read_stays_closed(void **state)
 	no_memory = false;
 	assert_int_equal(host_dir_is_empty(f->fd, "."), 1);
 	assert_int_equal(next_number(), f->lowest);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(any_name_fills_a_directory),
-		CASE(what_is_no_directory_is_not_empty),
-		CASE(a_directory_that_cannot_be_read_stays_closed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,7 +150,7 @@ static void wait_walking(void)
 	pthread_mutex_unlock(&kernel.lock);
 }
 
-static void rows_beyond_the_queue_are_all_told(void **state)
+TEST(rows_beyond_the_queue_are_all_told)
 {
 	struct mount m;
 
@@ -168,7 +168,7 @@ static void rows_beyond_the_queue_are_all_told(void **state)
 	teardown(&m);
 }
 
-static void what_comes_during_a_walk_is_told_after_it(void **state)
+TEST(what_comes_during_a_walk_is_told_after_it)
 {
 	struct mount m;
 
@@ -185,7 +185,7 @@ static void what_comes_during_a_walk_is_told_after_it(void **state)
 	teardown(&m);
 }
 
-static void many_tables_without_room_are_the_whole_mount(void **state)
+TEST(many_tables_without_room_are_the_whole_mount)
 {
 	struct mount m;
 	uint64_t tables[20];
@@ -209,7 +209,7 @@ static void many_tables_without_room_are_the_whole_mount(void **state)
 	teardown(&m);
 }
 
-static void the_names_beneath_a_row_are_told_and_no_others(void **state)
+TEST(the_names_beneath_a_row_are_told_and_no_others)
 {
 	struct mount m;
 	uint64_t row, family;
@@ -227,7 +227,7 @@ static void the_names_beneath_a_row_are_told_and_no_others(void **state)
 	teardown(&m);
 }
 
-static void absent_rows_without_room_are_dropped(void **state)
+TEST(absent_rows_without_room_are_dropped)
 {
 	struct mount m;
 
@@ -241,7 +241,7 @@ static void absent_rows_without_room_are_dropped(void **state)
 	teardown(&m);
 }
 
-static void who_waits_goes_on_when_all_is_told(void **state)
+TEST(who_waits_goes_on_when_all_is_told)
 {
 	struct mount m;
 
@@ -261,7 +261,7 @@ static void who_waits_goes_on_when_all_is_told(void **state)
 	teardown(&m);
 }
 
-static void a_stop_ends_a_walk(void **state)
+TEST(a_stop_ends_a_walk)
 {
 	struct mount m;
 	uint64_t live, pinned;
@@ -284,20 +284,4 @@ static void a_stop_ends_a_walk(void **state)
 	nodes_count(m.nodes, &live, &pinned);
 	assert_int_equal(live, 3);
 	teardown(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_beyond_the_queue_are_all_told),
-		cmocka_unit_test(what_comes_during_a_walk_is_told_after_it),
-		cmocka_unit_test(many_tables_without_room_are_the_whole_mount),
-		cmocka_unit_test(
-			the_names_beneath_a_row_are_told_and_no_others),
-		cmocka_unit_test(absent_rows_without_room_are_dropped),
-		cmocka_unit_test(who_waits_goes_on_when_all_is_told),
-		cmocka_unit_test(a_stop_ends_a_walk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

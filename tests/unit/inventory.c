@@ -15,7 +15,7 @@ static struct bytes text_of(struct buf *b)
 	return buf_bytes(b);
 }
 
-static void an_inventory_comes_back(void **state)
+TEST(an_inventory_comes_back)
 {
 	struct buf b = {0};
 	struct inventory r;
@@ -32,7 +32,7 @@ static void an_inventory_comes_back(void **state)
 	buf_free(&b);
 }
 
-static void one_that_is_cut_is_refused(void **state)
+TEST(one_that_is_cut_is_refused)
 {
 	struct buf b = {0};
 	struct bytes text = text_of(&b);
@@ -44,7 +44,7 @@ static void one_that_is_cut_is_refused(void **state)
 	buf_free(&b);
 }
 
-static void one_with_a_wrong_bit_is_refused(void **state)
+TEST(one_with_a_wrong_bit_is_refused)
 {
 	struct buf b = {0};
 	struct bytes text = text_of(&b);
@@ -56,15 +56,4 @@ static void one_with_a_wrong_bit_is_refused(void **state)
 		b.data[i / 8] ^= (uint8_t)(1 << i % 8);
 	}
 	buf_free(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_inventory_comes_back),
-		cmocka_unit_test(one_that_is_cut_is_refused),
-		cmocka_unit_test(one_with_a_wrong_bit_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

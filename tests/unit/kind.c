@@ -3,14 +3,14 @@
 #include "fs/tree/kind.h"
 #include "store/store.h"
 
-static void every_kind_has_a_row(void **state)
+TEST(every_kind_has_a_row)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++)
 		if (!kind_of(k)->stat)
 			fail_msg("kind %u", k);
 }
 
-static void a_directory_holds_kinds_and_a_file_none(void **state)
+TEST(a_directory_holds_kinds_and_a_file_none)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++) {
 		bool holds = kind_of(k)->holds != NODE_ROOT;
@@ -22,14 +22,14 @@ static void a_directory_holds_kinds_and_a_file_none(void **state)
 	}
 }
 
-static void a_file_can_be_opened_and_a_directory_listed(void **state)
+TEST(a_file_can_be_opened_and_a_directory_listed)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++)
 		if ((kind_of(k)->open != 0) == kind_is(k, KIND_DIR))
 			fail_msg("kind %u", k);
 }
 
-static void flags_are_of_directories_or_of_files(void **state)
+TEST(flags_are_of_directories_or_of_files)
 {
 	const unsigned of_dirs =
 		KIND_PIECE | KIND_MADE | KIND_FIXED | KIND_ROOT | KIND_ANY_NAME;
@@ -48,7 +48,7 @@ static void flags_are_of_directories_or_of_files(void **state)
 }
 
 /* A long name's pieces lie where what they are pieces of lies. */
-static void a_piece_holds_what_it_is_a_piece_of(void **state)
+TEST(a_piece_holds_what_it_is_a_piece_of)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++) {
 		uint8_t piece = kind_of(k)->piece;
@@ -66,7 +66,7 @@ static void a_piece_holds_what_it_is_a_piece_of(void **state)
 }
 
 /* What names a key, a time or a file of a list is decoded. */
-static void what_has_coordinates_is_decoded(void **state)
+TEST(what_has_coordinates_is_decoded)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++)
 		if (kind_of(k)->key != KEY_NONE && !kind_of(k)->decode)
@@ -77,7 +77,7 @@ static void what_has_coordinates_is_decoded(void **state)
 					 kind_of(kind_of(k)->piece)->decode);
 }
 
-static void what_is_listed_is_a_directory(void **state)
+TEST(what_is_listed_is_a_directory)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++)
 		if ((kind_of(k)->list || kind_of(k)->names) &&
@@ -90,7 +90,7 @@ static void what_is_listed_is_a_directory(void **state)
 }
 
 /* Each level is a scan one step finer than that of the level above. */
-static void a_level_is_a_scan_at_a_granularity(void **state)
+TEST(a_level_is_a_scan_at_a_granularity)
 {
 	uint8_t level = NODE_TABLE;
 
@@ -101,7 +101,7 @@ static void a_level_is_a_scan_at_a_granularity(void **state)
 	assert_int_equal(level, NODE_VERSION);
 }
 
-static void what_refuses_says_why(void **state)
+TEST(what_refuses_says_why)
 {
 	for (uint8_t k = 0; k < NODE_KINDS; k++) {
 		const struct kind *kind = kind_of(k);
@@ -117,7 +117,7 @@ static void what_refuses_says_why(void **state)
 	}
 }
 
-static void what_another_path_changes_is_not_believed(void **state)
+TEST(what_another_path_changes_is_not_believed)
 {
 	static const uint8_t asked[] = {NODE_LATEST, NODE_VALUE, NODE_PAST};
 
@@ -139,8 +139,7 @@ static void what_another_path_changes_is_not_believed(void **state)
 				 k == NODE_VERSION);
 }
 
-static void
-what_acts_can_be_written_and_what_tells_much_is_private(void **state)
+TEST(what_acts_can_be_written_and_what_tells_much_is_private)
 {
 	static const struct {
 		const char *name;
@@ -174,24 +173,4 @@ what_acts_can_be_written_and_what_tells_much_is_private(void **state)
 	assert_int_equal(f->private, 0600);
 	assert_null(control_find(bytes_str("nothing")));
 	assert_null(control_find(bytes_str("")));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_has_a_row),
-		cmocka_unit_test(a_directory_holds_kinds_and_a_file_none),
-		cmocka_unit_test(a_file_can_be_opened_and_a_directory_listed),
-		cmocka_unit_test(flags_are_of_directories_or_of_files),
-		cmocka_unit_test(a_piece_holds_what_it_is_a_piece_of),
-		cmocka_unit_test(what_has_coordinates_is_decoded),
-		cmocka_unit_test(what_is_listed_is_a_directory),
-		cmocka_unit_test(a_level_is_a_scan_at_a_granularity),
-		cmocka_unit_test(what_refuses_says_why),
-		cmocka_unit_test(what_another_path_changes_is_not_believed),
-		cmocka_unit_test(
-			what_acts_can_be_written_and_what_tells_much_is_private),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

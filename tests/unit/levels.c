@@ -30,6 +30,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+ALL_TESTS_IN(setup, teardown);
+
 static int calls_left = -1; /* of calloc() that find memory; -1 = all */
 
 void *__real_calloc(size_t n, size_t size);
@@ -165,7 +167,7 @@ static bool on_disk(uint64_t number)
 	return true;
 }
 
-static void level_0_is_newest_first_and_others_by_row(void **state)
+TEST(level_0_is_newest_first_and_others_by_row)
 {
 	struct levels *l = empty();
 	struct level_file added[] = {
@@ -187,7 +189,7 @@ static void level_0_is_newest_first_and_others_by_row(void **state)
 	levels_unref(l);
 }
 
-static void overlapping_files_of_a_deeper_level_are_refused(void **state)
+TEST(overlapping_files_of_a_deeper_level_are_refused)
 {
 	struct levels *l = empty();
 	struct level_file good = {1, file(11, "c", "f", 1)};
@@ -206,7 +208,7 @@ static void overlapping_files_of_a_deeper_level_are_refused(void **state)
 	levels_unref(l);
 }
 
-static void a_set_outlives_the_next_one(void **state)
+TEST(a_set_outlives_the_next_one)
 {
 	struct levels *l = empty(), *old;
 	struct level_file first = {0, file(21, "a", "b", 1)};
@@ -228,7 +230,7 @@ static void a_set_outlives_the_next_one(void **state)
 	levels_unref(NULL);
 }
 
-static void without_memory_nothing_is_applied(void **state)
+TEST(without_memory_nothing_is_applied)
 {
 	struct levels *l = empty(), *next = NULL;
 	struct level_file added[] = {{0, file(23, "a", "b", 1)},
@@ -253,7 +255,7 @@ static void without_memory_nothing_is_applied(void **state)
 	levels_unref(l);
 }
 
-static void a_file_moves_between_levels(void **state)
+TEST(a_file_moves_between_levels)
 {
 	struct levels *l = empty();
 	struct level_file from = {1, file(31, "a", "b", 1)}, to;
@@ -269,7 +271,7 @@ static void a_file_moves_between_levels(void **state)
 	levels_unref(l);
 }
 
-static void the_file_of_a_row_is_found(void **state)
+TEST(the_file_of_a_row_is_found)
 {
 	static const struct {
 		const char *row;
@@ -293,7 +295,7 @@ static void the_file_of_a_row_is_found(void **state)
 }
 
 /* Their heads are equal, or equal but for what is padded. */
-static void the_file_of_a_row_is_found_among_alike(void **state)
+TEST(the_file_of_a_row_is_found_among_alike)
 {
 	static const struct {
 		struct bytes row;
@@ -331,7 +333,7 @@ static void the_file_of_a_row_is_found_among_alike(void **state)
 	levels_unref(l);
 }
 
-static void overlap_looks_at_deeper_levels_only(void **state)
+TEST(overlap_looks_at_deeper_levels_only)
 {
 	static const struct {
 		int level;
@@ -468,7 +470,7 @@ static void walk(struct level_cursor *l, struct sst_cursor *one)
 	}
 }
 
-static void a_level_reads_like_one_file(void **state)
+TEST(a_level_reads_like_one_file)
 {
 	struct sstable *all = rows_file(1000, 0, ROWS);
 
@@ -489,7 +491,7 @@ static void a_level_reads_like_one_file(void **state)
 	sst_unref(all);
 }
 
-static void all_rows_come_in_both_directions(void **state)
+TEST(all_rows_come_in_both_directions)
 {
 	struct levels *l = cut_story(5000);
 	struct level_cursor c;
@@ -512,7 +514,7 @@ static void all_rows_come_in_both_directions(void **state)
 	levels_unref(l);
 }
 
-static void an_empty_level_has_nothing(void **state)
+TEST(an_empty_level_has_nothing)
 {
 	struct levels *l = empty();
 	struct level_cursor c;
@@ -524,24 +526,4 @@ static void an_empty_level_has_nothing(void **state)
 	assert_int_equal(cursor_seek_back(&c.base, bytes_str("a"), true), 0);
 	cursor_close(&c.base);
 	levels_unref(l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(level_0_is_newest_first_and_others_by_row),
-		cmocka_unit_test(
-			overlapping_files_of_a_deeper_level_are_refused),
-		cmocka_unit_test(a_set_outlives_the_next_one),
-		cmocka_unit_test(without_memory_nothing_is_applied),
-		cmocka_unit_test(a_file_moves_between_levels),
-		cmocka_unit_test(the_file_of_a_row_is_found),
-		cmocka_unit_test(the_file_of_a_row_is_found_among_alike),
-		cmocka_unit_test(overlap_looks_at_deeper_levels_only),
-		cmocka_unit_test(a_level_reads_like_one_file),
-		cmocka_unit_test(all_rows_come_in_both_directions),
-		cmocka_unit_test(an_empty_level_has_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

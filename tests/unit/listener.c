@@ -73,7 +73,7 @@ int __wrap_connect(int fd, const struct sockaddr *to, socklen_t len)
 	return r;
 }
 
-static void of_two_who_take_a_socket_over_one_has_it(void **state)
+TEST(of_two_who_take_a_socket_over_one_has_it)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), r;
@@ -93,13 +93,4 @@ static void of_two_who_take_a_socket_over_one_has_it(void **state)
 	assert_int_equal(r, 0);
 	assert_int_equal(other.r, -EADDRINUSE);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_two_who_take_a_socket_over_one_has_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

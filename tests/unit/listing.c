@@ -121,7 +121,7 @@ static void assert_lists(struct world *w, const char *path, const char *names)
 	open_file_drop(listing_file(ls));
 }
 
-static void every_level_lists_its_keys_in_order(void **state)
+TEST(every_level_lists_its_keys_in_order)
 {
 	struct world w;
 
@@ -142,7 +142,7 @@ static void every_level_lists_its_keys_in_order(void **state)
 	end(&w);
 }
 
-static void a_seek_back_goes_on_behind_the_same_entry(void **state)
+TEST(a_seek_back_goes_on_behind_the_same_entry)
 {
 	struct listing *ls;
 	struct world w;
@@ -173,7 +173,7 @@ static void a_seek_back_goes_on_behind_the_same_entry(void **state)
 	end(&w);
 }
 
-static void deletes_and_inserts_underneath_lose_nothing(void **state)
+TEST(deletes_and_inserts_underneath_lose_nothing)
 {
 	struct listing *ls;
 	struct world w;
@@ -196,7 +196,7 @@ static void deletes_and_inserts_underneath_lose_nothing(void **state)
 	end(&w);
 }
 
-static void a_listing_that_rested_goes_on_at_every_level(void **state)
+TEST(a_listing_that_rested_goes_on_at_every_level)
 {
 	static const char *const paths[] = {"t", "t/a", "t/a/g", "t/a/g/x"};
 	static const char *const want[] = {"b", "g", "y z", "6 5"};
@@ -221,7 +221,7 @@ static void a_listing_that_rested_goes_on_at_every_level(void **state)
 }
 
 /* Over a store of files, whose scans have keys in memory of their own. */
-static void an_entry_that_did_not_fit_has_its_row_after_a_rest(void **state)
+TEST(an_entry_that_did_not_fit_has_its_row_after_a_rest)
 {
 	struct temp_store s = {0};
 	struct listing_entry e;
@@ -260,7 +260,7 @@ static struct bytes long_key(const char *tail)
 	return bytes_str(key);
 }
 
-static void long_keys_are_directories_listed_once(void **state)
+TEST(long_keys_are_directories_listed_once)
 {
 	char piece[256], path[700], want[900];
 	struct listing_entry e;
@@ -345,7 +345,7 @@ static void make_scratch(struct world *w, const char *parent, const char *name)
 	make(w, parent, name, true);
 }
 
-static void what_is_in_memory_is_merged_and_shown_once(void **state)
+TEST(what_is_in_memory_is_merged_and_shown_once)
 {
 	struct listing *ls;
 	struct world w;
@@ -397,7 +397,7 @@ static void assert_lists_from_anywhere(struct world *w, const char *path,
 	open_file_drop(listing_file(ls));
 }
 
-static void a_scratch_file_hides_no_key_that_has_another_name(void **state)
+TEST(a_scratch_file_hides_no_key_that_has_another_name)
 {
 	static const char *const dirs[] = {"t", "t/r/f"};
 	/* One is .a, the other's name is that of a scratch file as well. */
@@ -421,7 +421,7 @@ static void a_scratch_file_hides_no_key_that_has_another_name(void **state)
 	end(&w);
 }
 
-static void a_piece_is_listed_once_from_anywhere(void **state)
+TEST(a_piece_is_listed_once_from_anywhere)
 {
 	static const char *const tails[] = {
 		"\xF0\x90\x80\x80, long", "\xF0\x91", "\xF0\x92\x80\x80, long"};
@@ -457,7 +457,7 @@ static void a_piece_is_listed_once_from_anywhere(void **state)
 }
 
 /* Its name is no key that begins with the piece, and other keys are between. */
-static void behind_a_scratch_file_in_a_piece_the_rest_is_listed(void **state)
+TEST(behind_a_scratch_file_in_a_piece_the_rest_is_listed)
 {
 	static const char *const dirs[] = {"t", "t/r/f"};
 	char key[301], path[300], want[60];
@@ -500,7 +500,7 @@ int __wrap_view_scan_pass(struct view_scan *vs)
 	return 0;
 }
 
-static void damage_is_told_to_who_goes_back_to_behind_it(void **state)
+TEST(damage_is_told_to_who_goes_back_to_behind_it)
 {
 	struct listing_entry e;
 	struct listing *ls;
@@ -539,7 +539,7 @@ int __wrap_schema_format(const struct schema *s, struct buf *out)
 	return unreadable ? -EIO : __real_schema_format(s, out);
 }
 
-static void a_name_of_the_tree_is_looked_up_once(void **state)
+TEST(a_name_of_the_tree_is_looked_up_once)
 {
 	struct listing *ls;
 	struct world w;
@@ -560,7 +560,7 @@ static void a_name_of_the_tree_is_looked_up_once(void **state)
 	end(&w);
 }
 
-static void what_cannot_be_looked_at_is_not_taken_for_absent(void **state)
+TEST(what_cannot_be_looked_at_is_not_taken_for_absent)
 {
 	struct listing_entry e;
 	struct listing *ls;
@@ -587,7 +587,7 @@ static void what_cannot_be_looked_at_is_not_taken_for_absent(void **state)
 	end(&w);
 }
 
-static void control_names_are_listed_only_when_asked(void **state)
+TEST(control_names_are_listed_only_when_asked)
 {
 	struct world w;
 
@@ -612,7 +612,7 @@ static void begin_with_a_snapshot(struct world *w)
 			 0);
 }
 
-static void each_level_lists_the_names_that_mean_something_in_it(void **state)
+TEST(each_level_lists_the_names_that_mean_something_in_it)
 {
 	struct world w;
 
@@ -665,7 +665,7 @@ static bool means_something(struct world *w, const char *path, const char *name)
 	return means;
 }
 
-static void a_name_means_something_at_its_levels_only(void **state)
+TEST(a_name_means_something_at_its_levels_only)
 {
 	static const char *const words[] = {
 		".after",
@@ -735,7 +735,7 @@ static void a_name_means_something_at_its_levels_only(void **state)
 	end(&w);
 }
 
-static void the_words_are_the_names_with_a_dot(void **state)
+TEST(the_words_are_the_names_with_a_dot)
 {
 	const char *last = "", *word;
 	unsigned n = 0;
@@ -755,7 +755,7 @@ static void the_words_are_the_names_with_a_dot(void **state)
 	assert_false(fixed_is_word(""));
 }
 
-static void a_store_that_cannot_tell_lists_the_first_and_last_row(void **state)
+TEST(a_store_that_cannot_tell_lists_the_first_and_last_row)
 {
 	struct world w;
 
@@ -768,7 +768,7 @@ static void a_store_that_cannot_tell_lists_the_first_and_last_row(void **state)
 	end(&w);
 }
 
-static void a_dropped_table_ends_its_listing(void **state)
+TEST(a_dropped_table_ends_its_listing)
 {
 	struct listing *ls;
 	struct world w;
@@ -783,37 +783,4 @@ static void a_dropped_table_ends_its_listing(void **state)
 	assert_string_equal(take(ls, 4, NULL), "");
 	open_file_drop(listing_file(ls));
 	end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_level_lists_its_keys_in_order),
-		cmocka_unit_test(a_seek_back_goes_on_behind_the_same_entry),
-		cmocka_unit_test(deletes_and_inserts_underneath_lose_nothing),
-		cmocka_unit_test(a_listing_that_rested_goes_on_at_every_level),
-		cmocka_unit_test(
-			an_entry_that_did_not_fit_has_its_row_after_a_rest),
-		cmocka_unit_test(long_keys_are_directories_listed_once),
-		cmocka_unit_test(what_is_in_memory_is_merged_and_shown_once),
-		cmocka_unit_test(
-			a_scratch_file_hides_no_key_that_has_another_name),
-		cmocka_unit_test(a_piece_is_listed_once_from_anywhere),
-		cmocka_unit_test(
-			behind_a_scratch_file_in_a_piece_the_rest_is_listed),
-		cmocka_unit_test(damage_is_told_to_who_goes_back_to_behind_it),
-		cmocka_unit_test(a_name_of_the_tree_is_looked_up_once),
-		cmocka_unit_test(
-			what_cannot_be_looked_at_is_not_taken_for_absent),
-		cmocka_unit_test(control_names_are_listed_only_when_asked),
-		cmocka_unit_test(
-			each_level_lists_the_names_that_mean_something_in_it),
-		cmocka_unit_test(a_name_means_something_at_its_levels_only),
-		cmocka_unit_test(the_words_are_the_names_with_a_dot),
-		cmocka_unit_test(
-			a_store_that_cannot_tell_lists_the_first_and_last_row),
-		cmocka_unit_test(a_dropped_table_ends_its_listing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

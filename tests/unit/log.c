@@ -46,23 +46,6 @@ void __wrap___syslog_chk(int priority, int flag, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* First of all, as a file that was opened stays the log. */
-static void without_a_file_the_log_is_syslog(void **state)
-{
-	char want[32];
-
-	assert_int_equal(log_open(NULL), 0);
-	snprintf(want, sizeof(want), "cellfs %d %d", LOG_PID, LOG_DAEMON);
-	assert_string_equal(identity, want);
-	log_notice("mounted %s%%", "here");
-	assert_string_equal(sent, "mounted here%");
-	assert_int_equal(sent_as, LOG_DAEMON | LOG_NOTICE);
-	assert_int_equal(log_open(log_path), 0);
-	sent[0] = '\0';
-	log_notice("x");
-	assert_string_equal(sent, "");
-}
-
 static int set_up(void **state)
 {
 	if (!mkdtemp(folder))
@@ -78,6 +61,8 @@ static int tear_down(void **state)
 	unlink(errors_path);
 	return rmdir(folder);
 }
+
+ALL_TESTS_IN(set_up, tear_down);
 
 /* What a file has, which is empty then. */
 static const char *taken(const char *path, char text[4000])
@@ -163,7 +148,25 @@ static void say_nothing(void)
 	log_tell(LOG_ERR, "%s", "\n");
 }
 
-static void in_the_foreground_a_person_reads_stderr(void **state)
+/* First of all, as a file that was opened stays the log. */
+TEST(without_a_file_the_log_is_syslog)
+{
+	char want[32];
+
+	assert_int_equal(log_open(NULL), 0);
+	snprintf(want, sizeof(want), "cellfs %d %d", LOG_PID, LOG_DAEMON);
+	assert_string_equal(identity, want);
+	log_notice("mounted %s%%", "here");
+	assert_string_equal(sent, "mounted here%");
+	assert_int_equal(sent_as, LOG_DAEMON | LOG_NOTICE);
+	assert_int_equal(log_open(log_path), 0);
+	sent[0] = '\0';
+	log_notice("x");
+	assert_string_equal(sent, "");
+	assert_logged("notice: x");
+}
+
+TEST(in_the_foreground_a_person_reads_stderr)
 {
 	char text[4000];
 
@@ -177,7 +180,7 @@ static void in_the_foreground_a_person_reads_stderr(void **state)
 	assert_logged("warning: kept as that");
 }
 
-static void a_message_is_one_line(void **state)
+TEST(a_message_is_one_line)
 {
 	char text[4000];
 
@@ -192,7 +195,7 @@ static void say_much(void)
 	log_tell(LOG_ERR, "%05000d", 0);
 }
 
-static void a_long_message_is_cut(void **state)
+TEST(a_long_message_is_cut)
 {
 	char text[4000], want[1300];
 
@@ -205,7 +208,7 @@ static void a_long_message_is_cut(void **state)
 	assert_logged(want);
 }
 
-static void the_log_is_its_owners_and_no_childs(void **state)
+TEST(the_log_is_its_owners_and_no_childs)
 {
 	struct stat st;
 	char link[32], to[64];
@@ -227,7 +230,7 @@ static void the_log_is_its_owners_and_no_childs(void **state)
 	assert_true(found);
 }
 
-static void a_line_says_when_it_was(void **state)
+TEST(a_line_says_when_it_was)
 {
 	time_t before = time(NULL), after;
 	char text[4000], at[32];
@@ -246,7 +249,7 @@ static void a_line_says_when_it_was(void **state)
 	assert_true(same);
 }
 
-static void in_the_background_all_is_in_the_log(void **state)
+TEST(in_the_background_all_is_in_the_log)
 {
 	char text[4000];
 
@@ -261,7 +264,7 @@ static void in_the_background_all_is_in_the_log(void **state)
 	assert_logged("warning: kept as that");
 }
 
-static void a_log_that_is_no_file_is_syslog(void **state)
+TEST(a_log_that_is_no_file_is_syslog)
 {
 	assert_false(log_is_file(NULL));
 	assert_false(log_is_file("syslog"));
@@ -271,20 +274,4 @@ static void a_log_that_is_no_file_is_syslog(void **state)
 	assert_int_equal(log_open("/nowhere/log"), -ENOENT);
 	assert_string_equal(store_why(), "the log /nowhere/log cannot be "
 					 "opened: No such file or directory");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_a_file_the_log_is_syslog),
-		cmocka_unit_test(the_log_is_its_owners_and_no_childs),
-		cmocka_unit_test(a_line_says_when_it_was),
-		cmocka_unit_test(in_the_foreground_a_person_reads_stderr),
-		cmocka_unit_test(a_message_is_one_line),
-		cmocka_unit_test(a_long_message_is_cut),
-		cmocka_unit_test(in_the_background_all_is_in_the_log),
-		cmocka_unit_test(a_log_that_is_no_file_is_syslog),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -72,7 +72,7 @@ static bool shows(const struct old *o, size_t records, const struct buf *print)
 	return same;
 }
 
-static void every_truncation_shows_a_whole_prefix_of_edits(void **state)
+TEST(every_truncation_shows_a_whole_prefix_of_edits)
 {
 	struct old o = old_manifest();
 	size_t whole = 0;
@@ -94,7 +94,7 @@ static void every_truncation_shows_a_whole_prefix_of_edits(void **state)
 }
 
 /* Behind the last record lie zeros, as it was allocated. */
-static void every_flipped_bit_but_of_the_last_edit_is_found(void **state)
+TEST(every_flipped_bit_but_of_the_last_edit_is_found)
 {
 	static const uint8_t zeros[40];
 	struct old o = old_manifest();
@@ -151,7 +151,7 @@ static struct os_dir *old_store(struct os *os, const struct old *o)
 	return d;
 }
 
-static void every_damage_of_current_is_found(void **state)
+TEST(every_damage_of_current_is_found)
 {
 	struct old o = old_manifest();
 	struct os *os = sim_new(1);
@@ -200,7 +200,7 @@ static void try_format(uint8_t format, const char *said)
 	buf_free(&o.image);
 }
 
-static void other_formats_are_left_alone(void **state)
+TEST(other_formats_are_left_alone)
 {
 	try_format(3, "export it");
 	try_format(9, "use a newer one");
@@ -211,7 +211,7 @@ static struct buf print_of(const struct manifest *m)
 	return catalog_print(manifest_catalog(m));
 }
 
-static void a_read_only_open_reads_it_and_writes_nothing(void **state)
+TEST(a_read_only_open_reads_it_and_writes_nothing)
 {
 	struct old o = old_manifest();
 	struct os *os = sim_new(1);
@@ -263,7 +263,7 @@ static uint64_t upgrade(struct os_dir *d, uint64_t wal_first)
 	return is;
 }
 
-static void the_first_edit_makes_it_newer(void **state)
+TEST(the_first_edit_makes_it_newer)
 {
 	struct old o = old_manifest();
 	struct os *os = sim_new(1);
@@ -281,7 +281,7 @@ static void the_first_edit_makes_it_newer(void **state)
 }
 
 /* A crash anywhere on the way shows the store before or after the edit. */
-static void no_crash_on_the_way_loses_it(void **state)
+TEST(no_crash_on_the_way_loses_it)
 {
 	struct sim_crash_options options = {.seed = 3};
 	struct old o = old_manifest();
@@ -317,7 +317,7 @@ static void no_crash_on_the_way_loses_it(void **state)
 	buf_free(&o.image);
 }
 
-static void behind_its_end_a_manifest_has_nothing(void **state)
+TEST(behind_its_end_a_manifest_has_nothing)
 {
 	static const uint8_t closed[] = {4, 0};
 	struct old o = old_manifest();
@@ -336,7 +336,7 @@ static void behind_its_end_a_manifest_has_nothing(void **state)
 	buf_free(&o.image);
 }
 
-static void a_manifest_has_one_spelling_of_its_name(void **state)
+TEST(a_manifest_has_one_spelling_of_its_name)
 {
 	static const char *const others[] = {"MANIFEST-1",
 					     "MANIFEST-000000000000000A",
@@ -364,7 +364,7 @@ static void a_manifest_has_one_spelling_of_its_name(void **state)
 }
 
 /* What a rescue has of it, and of one that is damaged. */
-static void a_rescue_takes_what_it_holds(void **state)
+TEST(a_rescue_takes_what_it_holds)
 {
 	struct old o = old_manifest();
 	struct os *os = sim_new(1);
@@ -388,7 +388,7 @@ static void a_rescue_takes_what_it_holds(void **state)
 	buf_free(&o.image);
 }
 
-static void a_failure_to_read_it_is_no_damage(void **state)
+TEST(a_failure_to_read_it_is_no_damage)
 {
 	struct old o = old_manifest();
 	struct os *sim = sim_new(1), *os = fault_new(sim);
@@ -425,25 +425,4 @@ static void a_failure_to_read_it_is_no_damage(void **state)
 	fault_free(os);
 	sim_free(sim);
 	buf_free(&o.image);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			every_truncation_shows_a_whole_prefix_of_edits),
-		cmocka_unit_test(
-			every_flipped_bit_but_of_the_last_edit_is_found),
-		cmocka_unit_test(every_damage_of_current_is_found),
-		cmocka_unit_test(other_formats_are_left_alone),
-		cmocka_unit_test(a_read_only_open_reads_it_and_writes_nothing),
-		cmocka_unit_test(the_first_edit_makes_it_newer),
-		cmocka_unit_test(no_crash_on_the_way_loses_it),
-		cmocka_unit_test(behind_its_end_a_manifest_has_nothing),
-		cmocka_unit_test(a_manifest_has_one_spelling_of_its_name),
-		cmocka_unit_test(a_rescue_takes_what_it_holds),
-		cmocka_unit_test(a_failure_to_read_it_is_no_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

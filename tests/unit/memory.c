@@ -18,7 +18,7 @@ static struct bytes str(const char *s)
 
 #define NAMES 300
 
-static void names_come_in_order_whatever_was_removed(void **state)
+TEST(names_come_in_order_whatever_was_removed)
 {
 	struct sorted_node *nodes = calloc(NAMES, sizeof(*nodes));
 	bool there[NAMES] = {false};
@@ -83,7 +83,7 @@ static int add(struct overlay *ov, struct nodes *ns, const char *name,
 	return overlay_add(ov, 1, key, &e);
 }
 
-static void overlay_lists_by_key_and_finds_by_name(void **state)
+TEST(overlay_lists_by_key_and_finds_by_name)
 {
 	static const char *const expected[] = {"%00", "a", "a%00", "a%+", "b"};
 	struct overlay_entry e;
@@ -124,7 +124,7 @@ static void overlay_lists_by_key_and_finds_by_name(void **state)
 	nodes_free(ns);
 }
 
-static void overlay_keeps_nodes_that_the_kernel_forgot(void **state)
+TEST(overlay_keeps_nodes_that_the_kernel_forgot)
 {
 	struct overlay_entry e;
 	struct overlay *ov;
@@ -146,7 +146,7 @@ static void overlay_keeps_nodes_that_the_kernel_forgot(void **state)
 	nodes_free(ns);
 }
 
-static void overlay_lists_a_piece_before_all_that_go_on(void **state)
+TEST(overlay_lists_a_piece_before_all_that_go_on)
 {
 	struct overlay_entry piece = {.name = "a%+"}, e;
 	const uint8_t kinds[] = {NODE_ROW_PIECE, NODE_COLUMN_PIECE};
@@ -202,7 +202,7 @@ static void end(void *ov)
 	assert_true(overlay_delete_end(ov, str("r")));
 }
 
-static void overlay_settles_only_what_no_delete_counts_on(void **state)
+TEST(overlay_settles_only_what_no_delete_counts_on)
 {
 	struct overlay_entry in;
 	uint64_t here, elsewhere, dir;
@@ -256,7 +256,7 @@ static const char *number(int n)
 	return text;
 }
 
-static void overlay_finds_each_name_among_any_number(void **state)
+TEST(overlay_finds_each_name_among_any_number)
 {
 	const int many = 5000;
 	struct overlay_entry e;
@@ -282,7 +282,7 @@ static void overlay_finds_each_name_among_any_number(void **state)
 	nodes_free(ns);
 }
 
-static void overlay_retracts_what_only_a_failed_delete_added(void **state)
+TEST(overlay_retracts_what_only_a_failed_delete_added)
 {
 	struct overlay_entry e = {.kind = NODE_ROW, .ino = 7, .name = "r"};
 	struct overlay *ov;
@@ -311,7 +311,7 @@ static void overlay_retracts_what_only_a_failed_delete_added(void **state)
 	nodes_free(ns);
 }
 
-static void overlay_removes_a_directory_with_what_is_implied(void **state)
+TEST(overlay_removes_a_directory_with_what_is_implied)
 {
 	struct overlay_entry e = {.kind = NODE_FAMILY, .ino = 8, .name = "f"};
 	struct overlay_entry row;
@@ -336,7 +336,7 @@ static void overlay_removes_a_directory_with_what_is_implied(void **state)
 	nodes_free(ns);
 }
 
-static void overlay_renames_onto_another_without_a_gap(void **state)
+TEST(overlay_renames_onto_another_without_a_gap)
 {
 	struct overlay_entry e, to = {.kind = NODE_ROW, .ino = 9, .name = "b"};
 	struct overlay *ov;
@@ -364,7 +364,7 @@ static void overlay_renames_onto_another_without_a_gap(void **state)
 
 static struct budget plenty = {.max = 1ull << 40};
 
-static void scratch_lives_while_named_or_held(void **state)
+TEST(scratch_lives_while_named_or_held)
 {
 	struct scratch *s = scratch_new(0, &plenty);
 	struct scratch_attr a;
@@ -393,7 +393,7 @@ static void scratch_lives_while_named_or_held(void **state)
 	scratch_free(s);
 }
 
-static void retired_scratch_speaks_no_more_for_its_node(void **state)
+TEST(retired_scratch_speaks_no_more_for_its_node)
 {
 	struct scratch *s = scratch_new(0, &plenty);
 	struct scratch_attr a;
@@ -408,7 +408,7 @@ static void retired_scratch_speaks_no_more_for_its_node(void **state)
 	scratch_free(s);
 }
 
-static void scratch_is_bounded(void **state)
+TEST(scratch_is_bounded)
 {
 	struct scratch *s = scratch_new(64 << 10, &plenty);
 	struct scratch_attr big = {.size = 1ull << 40}, a;
@@ -452,7 +452,7 @@ static int fill_scratch(size_t bytes_max, size_t len)
 	return r;
 }
 
-static void scratch_takes_its_bound_and_no_more(void **state)
+TEST(scratch_takes_its_bound_and_no_more)
 {
 	struct scratch *s = scratch_new(0, &plenty);
 	char content[256] = {0};
@@ -480,7 +480,7 @@ static void scratch_takes_its_bound_and_no_more(void **state)
 	scratch_free(s);
 }
 
-static void scratch_that_the_budget_refuses_says_so(void **state)
+TEST(scratch_that_the_budget_refuses_says_so)
 {
 	struct budget little = {.max = 1 << 10};
 	struct scratch *s = scratch_new(1 << 20, &little);
@@ -494,7 +494,7 @@ static void scratch_that_the_budget_refuses_says_so(void **state)
 	scratch_free(s);
 }
 
-static void draft_refuses_before_it_grows(void **state)
+TEST(draft_refuses_before_it_grows)
 {
 	struct budget budget = {.max = 1 << 20};
 	struct draft d;
@@ -513,7 +513,7 @@ static void draft_refuses_before_it_grows(void **state)
 	assert_int_equal(budget.held, 0);
 }
 
-static void drafts_share_one_budget(void **state)
+TEST(drafts_share_one_budget)
 {
 	struct budget budget = {.max = 2 << 20};
 	struct draft a, b;
@@ -529,7 +529,7 @@ static void drafts_share_one_budget(void **state)
 	assert_int_equal(budget.held, 0);
 }
 
-static void who_holds_little_has_all_that_is_left(void **state)
+TEST(who_holds_little_has_all_that_is_left)
 {
 	struct budget budget = {.max = BUDGET_LITTLE};
 	struct budget_share a;
@@ -543,7 +543,7 @@ static void who_holds_little_has_all_that_is_left(void **state)
 	assert_int_equal(budget.held, 0);
 }
 
-static void a_client_holds_thrice_what_it_leaves_free(void **state)
+TEST(a_client_holds_thrice_what_it_leaves_free)
 {
 	struct budget budget = {.max = 64 << 20};
 	struct budget_share a, b, c;
@@ -585,7 +585,7 @@ static int fetch_some(void *arg, struct buf *out)
 							   : s->result;
 }
 
-static void what_is_offered_of_a_draft_stays(void **state)
+TEST(what_is_offered_of_a_draft_stays)
 {
 	enum {
 		LONG = 300 << 10
@@ -637,7 +637,7 @@ static int fetch_shared(void *arg, struct buf *out)
 	return 1;
 }
 
-static void a_value_that_the_store_shares_is_counted(void **state)
+TEST(a_value_that_the_store_shares_is_counted)
 {
 	struct piece p = {.refs = 1, .free = not_freed};
 	struct budget budget = {.max = 1 << 20};
@@ -655,7 +655,7 @@ static void a_value_that_the_store_shares_is_counted(void **state)
 	values_release(&vs);
 }
 
-static void handles_of_one_value_share_it(void **state)
+TEST(handles_of_one_value_share_it)
 {
 	struct budget budget = {.max = 1 << 20};
 	struct source gone = {.result = 0}, there = {.result = 1};
@@ -687,35 +687,4 @@ static void handles_of_one_value_share_it(void **state)
 		-ENFILE);
 	assert_int_equal(there.fetched, 2);
 	values_release(&vs);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_come_in_order_whatever_was_removed),
-		cmocka_unit_test(overlay_lists_by_key_and_finds_by_name),
-		cmocka_unit_test(overlay_lists_a_piece_before_all_that_go_on),
-		cmocka_unit_test(overlay_keeps_nodes_that_the_kernel_forgot),
-		cmocka_unit_test(overlay_settles_only_what_no_delete_counts_on),
-		cmocka_unit_test(overlay_finds_each_name_among_any_number),
-		cmocka_unit_test(
-			overlay_retracts_what_only_a_failed_delete_added),
-		cmocka_unit_test(
-			overlay_removes_a_directory_with_what_is_implied),
-		cmocka_unit_test(overlay_renames_onto_another_without_a_gap),
-		cmocka_unit_test(scratch_lives_while_named_or_held),
-		cmocka_unit_test(retired_scratch_speaks_no_more_for_its_node),
-		cmocka_unit_test(scratch_is_bounded),
-		cmocka_unit_test(scratch_takes_its_bound_and_no_more),
-		cmocka_unit_test(scratch_that_the_budget_refuses_says_so),
-		cmocka_unit_test(draft_refuses_before_it_grows),
-		cmocka_unit_test(drafts_share_one_budget),
-		cmocka_unit_test(who_holds_little_has_all_that_is_left),
-		cmocka_unit_test(a_client_holds_thrice_what_it_leaves_free),
-		cmocka_unit_test(what_is_offered_of_a_draft_stays),
-		cmocka_unit_test(handles_of_one_value_share_it),
-		cmocka_unit_test(a_value_that_the_store_shares_is_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

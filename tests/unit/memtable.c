@@ -8,7 +8,7 @@
 #include "tests/unit/child.h"
 #include "tests/unit/memtable.h"
 
-static void empty_memtable_holds_nothing(void **state)
+TEST(empty_memtable_holds_nothing)
 {
 	struct memtable *mt = fresh();
 	struct memtree_stat st;
@@ -37,7 +37,7 @@ static void empty_memtable_holds_nothing(void **state)
 	memtable_unref(NULL);
 }
 
-static void seeks_stand_on_the_right_row(void **state)
+TEST(seeks_stand_on_the_right_row)
 {
 	struct memtable *mt = fresh();
 	struct mem_cursor c;
@@ -70,7 +70,7 @@ static void seeks_stand_on_the_right_row(void **state)
 	memtable_unref(mt);
 }
 
-static void keys_are_any_bytes(void **state)
+TEST(keys_are_any_bytes)
 {
 	static const struct bytes rows[] = {
 		{(const uint8_t *)"a", 1},
@@ -109,7 +109,7 @@ static void keys_are_any_bytes(void **state)
 /*
  *	family markers 9, 5 | "" 4 | p 30 20(DELETE) 20(s8) 20(s7) | q 1
  */
-static void row_sorts_markers_then_columns_newest_first(void **state)
+TEST(row_sorts_markers_then_columns_newest_first)
 {
 	struct entry e[] = {
 		put("q", 1, 1),	 put("p", 20, 7), put("", 4, 1),
@@ -173,7 +173,7 @@ static void row_sorts_markers_then_columns_newest_first(void **state)
 	memtable_unref(mt);
 }
 
-static void column_without_entries_has_no_newest(void **state)
+TEST(column_without_entries_has_no_newest)
 {
 	struct memtable *mt = fresh();
 	int64_t ts;
@@ -189,7 +189,7 @@ static void column_without_entries_has_no_newest(void **state)
 	memtable_unref(mt);
 }
 
-static void trees_are_apart(void **state)
+TEST(trees_are_apart)
 {
 	struct memtable *mt = fresh();
 	int64_t id = -1;
@@ -219,7 +219,7 @@ static void trees_are_apart(void **state)
 	memtable_unref(mt);
 }
 
-static void greatest_tree_is_found(void **state)
+TEST(greatest_tree_is_found)
 {
 	struct memtable *mt = fresh();
 	struct entry e = put("q", 1, 1);
@@ -231,7 +231,7 @@ static void greatest_tree_is_found(void **state)
 	memtable_unref(mt);
 }
 
-static void repeated_entry_is_left_alone(void **state)
+TEST(repeated_entry_is_left_alone)
 {
 	struct memtable *mt = fresh();
 	struct memtree_stat st;
@@ -251,7 +251,7 @@ static void repeated_entry_is_left_alone(void **state)
 	memtable_unref(mt);
 }
 
-static void large_values_come_back(void **state)
+TEST(large_values_come_back)
 {
 	size_t len = (size_t)5 << 20;
 	uint8_t *value = malloc(len);
@@ -272,7 +272,7 @@ static void large_values_come_back(void **state)
 	free(value);
 }
 
-static void oversized_keys_are_refused(void **state)
+TEST(oversized_keys_are_refused)
 {
 	static const uint8_t key[70000];
 	struct memtable *mt = fresh();
@@ -287,7 +287,7 @@ static void oversized_keys_are_refused(void **state)
 	memtable_unref(mt);
 }
 
-static void a_memtable_ends_with_its_last_row(void **state)
+TEST(a_memtable_ends_with_its_last_row)
 {
 	struct memtable *mt = fresh();
 
@@ -301,7 +301,7 @@ static void a_memtable_ends_with_its_last_row(void **state)
 	memtable_unref(mt);
 }
 
-static void the_last_row_is_one_of_one_tree(void **state)
+TEST(the_last_row_is_one_of_one_tree)
 {
 	struct memtable *mt = fresh();
 	struct entry e[3] = {put("q", 1, 1), put("q", 2, 2), put("q", 3, 3)};
@@ -406,7 +406,7 @@ static int exhaust(void)
 }
 
 /* The map is made for them at once, and not outgrown. */
-static void rows_that_were_announced_take_less_memory(void **state)
+TEST(rows_that_were_announced_take_less_memory)
 {
 	struct memtable *mt[2];
 	struct entry e = put("q", 1, 1);
@@ -431,33 +431,11 @@ static void rows_that_were_announced_take_less_memory(void **state)
 	memtable_unref(mt[1]);
 }
 
-static void insert_without_memory_adds_nothing(void **state)
+TEST(insert_without_memory_adds_nothing)
 {
 #if SANITIZED_THREAD || SANITIZED_ADDRESS
 	skip(); /* their shadow does not live in little memory */
 #endif
 	if (in_child())
 		_exit(exhaust());
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(empty_memtable_holds_nothing),
-		cmocka_unit_test(seeks_stand_on_the_right_row),
-		cmocka_unit_test(keys_are_any_bytes),
-		cmocka_unit_test(row_sorts_markers_then_columns_newest_first),
-		cmocka_unit_test(column_without_entries_has_no_newest),
-		cmocka_unit_test(trees_are_apart),
-		cmocka_unit_test(greatest_tree_is_found),
-		cmocka_unit_test(repeated_entry_is_left_alone),
-		cmocka_unit_test(large_values_come_back),
-		cmocka_unit_test(oversized_keys_are_refused),
-		cmocka_unit_test(a_memtable_ends_with_its_last_row),
-		cmocka_unit_test(the_last_row_is_one_of_one_tree),
-		cmocka_unit_test(rows_that_were_announced_take_less_memory),
-		cmocka_unit_test(insert_without_memory_adds_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void *beside_reader(void *arg)
 	return NULL;
 }
 
-static void readers_beside_a_writer_see_all_that_was_done(void **state)
+TEST(readers_beside_a_writer_see_all_that_was_done)
 {
 	struct beside b = {.mt = fresh()};
 	pthread_t threads[3];
@@ -158,13 +158,4 @@ static void readers_beside_a_writer_see_all_that_was_done(void **state)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 	assert_int_equal(atomic_load(&b.faults), 0);
 	memtable_unref(b.mt);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(readers_beside_a_writer_see_all_that_was_done),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

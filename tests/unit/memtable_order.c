@@ -15,7 +15,7 @@ static void insert_some(struct memtable *mt, unsigned n)
 	}
 }
 
-static void a_run_passes_over_what_a_cursor_does(void **state)
+TEST(a_run_passes_over_what_a_cursor_does)
 {
 	static const unsigned sizes[] = {0, 1, 2, 255, 256, 3000};
 
@@ -58,7 +58,7 @@ static void add_numbered(struct memtable *mt, unsigned i)
 	add(mt, row, put("a", 1, i + 1));
 }
 
-static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
+TEST(rows_are_sorted_whether_they_came_in_order_or_not)
 {
 	enum {
 		ROWS = 600
@@ -94,7 +94,7 @@ static void rows_are_sorted_whether_they_came_in_order_or_not(void **state)
 }
 
 /* Two, and three, that differ behind what a sort looks at first. */
-static void rows_with_long_prefixes_in_common_are_sorted(void **state)
+TEST(rows_with_long_prefixes_in_common_are_sorted)
 {
 	enum {
 		PREFIXES = 256
@@ -125,7 +125,7 @@ static void rows_with_long_prefixes_in_common_are_sorted(void **state)
 	}
 }
 
-static void a_run_seeks_columns_of_a_row(void **state)
+TEST(a_run_seeks_columns_of_a_row)
 {
 	struct memtable *mt = fresh();
 	struct flush_cursor run;
@@ -147,7 +147,7 @@ static void a_run_seeks_columns_of_a_row(void **state)
 }
 
 /* What came between two seeks is put in order beside what was. */
-static void rows_that_come_between_seeks_are_found(void **state)
+TEST(rows_that_come_between_seeks_are_found)
 {
 	struct memtable *mt = fresh();
 	struct mem_cursor c;
@@ -175,18 +175,4 @@ static void rows_that_come_between_seeks_are_found(void **state)
 		n--;
 	assert_int_equal(n, 0);
 	memtable_unref(mt);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_run_passes_over_what_a_cursor_does),
-		cmocka_unit_test(
-			rows_are_sorted_whether_they_came_in_order_or_not),
-		cmocka_unit_test(rows_with_long_prefixes_in_common_are_sorted),
-		cmocka_unit_test(a_run_seeks_columns_of_a_row),
-		cmocka_unit_test(rows_that_come_between_seeks_are_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void wide_row(uint32_t n, int how)
 	free(p);
 }
 
-static void wide_rows_are_sought_in_any_order_of_insertion(void **state)
+TEST(wide_rows_are_sought_in_any_order_of_insertion)
 {
 	for (int how = 0; how < 3; how++) {
 		wide_row(15, how);
@@ -105,7 +105,7 @@ static void versions(uint32_t n, int how)
 	free(p);
 }
 
-static void versions_are_sought_in_any_order_of_insertion(void **state)
+TEST(versions_are_sought_in_any_order_of_insertion)
 {
 	for (int how = 0; how < 3; how++)
 		versions(100000, how);
@@ -159,7 +159,7 @@ static void many_rows(uint32_t n, int how)
 	free(p);
 }
 
-static void many_rows_are_walked_in_any_order_of_insertion(void **state)
+TEST(many_rows_are_walked_in_any_order_of_insertion)
 {
 	for (int how = 0; how < 3; how++) {
 		many_rows(15, how);
@@ -371,27 +371,18 @@ static void compare_with_sorted_array(bool wide)
 	memtable_unref(mt);
 }
 
-static void random_steps_agree_with_a_sorted_array(void **state)
+TEST(random_steps_agree_with_a_sorted_array)
 {
 	compare_with_sorted_array(false);
 	compare_with_sorted_array(true);
 }
 
-int main(void)
+BEFORE_MAIN(take_a_seed)
 {
 	const char *given = getenv("CELLFS_SEED");
 	unsigned seed = given ? (unsigned)strtoul(given, NULL, 10)
 			      : (unsigned)time(NULL);
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			wide_rows_are_sought_in_any_order_of_insertion),
-		cmocka_unit_test(versions_are_sought_in_any_order_of_insertion),
-		cmocka_unit_test(
-			many_rows_are_walked_in_any_order_of_insertion),
-		cmocka_unit_test(random_steps_agree_with_a_sorted_array),
-	};
 
 	printf("CELLFS_SEED=%u\n", seed);
 	srandom(seed);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static const char *show(struct merge *m, int r, bool back)
 	return text;
 }
 
-static void rows_and_cells_come_in_order(void **state)
+TEST(rows_and_cells_come_in_order)
 {
 	struct fixture f;
 
@@ -72,7 +72,7 @@ static void rows_and_cells_come_in_order(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void later_entries_are_not_seen_nor_rows_of_only_such(void **state)
+TEST(later_entries_are_not_seen_nor_rows_of_only_such)
 {
 	struct fixture f;
 
@@ -89,7 +89,7 @@ static void later_entries_are_not_seen_nor_rows_of_only_such(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void backwards_turns_rows_but_not_cells(void **state)
+TEST(backwards_turns_rows_but_not_cells)
 {
 	struct fixture f;
 	int r;
@@ -106,7 +106,7 @@ static void backwards_turns_rows_but_not_cells(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void a_walk_seeks_its_sources_once_either_way(void **state)
+TEST(a_walk_seeks_its_sources_once_either_way)
 {
 	struct fixture f;
 
@@ -120,7 +120,7 @@ static void a_walk_seeks_its_sources_once_either_way(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void a_row_begun_anew_is_left_backwards(void **state)
+TEST(a_row_begun_anew_is_left_backwards)
 {
 	struct fixture f;
 
@@ -134,7 +134,7 @@ static void a_row_begun_anew_is_left_backwards(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void one_row_is_found_exactly_or_not(void **state)
+TEST(one_row_is_found_exactly_or_not)
 {
 	struct fixture f;
 
@@ -147,7 +147,7 @@ static void one_row_is_found_exactly_or_not(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void a_column_is_sought_in_all_sources(void **state)
+TEST(a_column_is_sought_in_all_sources)
 {
 	struct fixture f;
 
@@ -165,7 +165,7 @@ static void a_column_is_sought_in_all_sources(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void next_row_does_not_walk_cells(void **state)
+TEST(next_row_does_not_walk_cells)
 {
 	struct fixture f;
 	int r;
@@ -179,7 +179,7 @@ static void next_row_does_not_walk_cells(void **state)
 	cursor_close(&f.m.base);
 }
 
-static void rows_with_equal_heads_compare_their_tails(void **state)
+TEST(rows_with_equal_heads_compare_their_tails)
 {
 	static const struct array_cell x[] = {{"longhead-b", "p", 1, PUT, 1},
 					      {"longhead-d", "p", 1, PUT, 2}};
@@ -209,7 +209,7 @@ static void rows_with_equal_heads_compare_their_tails(void **state)
  * Sources of a few rows each, of names that are alike for 8, 16 and more bytes
  * and that end in each other; against all cells sorted.
  */
-static void many_sources_come_in_order_both_ways(void **state)
+TEST(many_sources_come_in_order_both_ways)
 {
 	static const char *const names[] = {"a",
 					    "user0000",
@@ -278,7 +278,7 @@ static void many_sources_come_in_order_both_ways(void **state)
 	}
 }
 
-static void no_source_is_an_empty_tree(void **state)
+TEST(no_source_is_an_empty_tree)
 {
 	struct merge m;
 
@@ -293,7 +293,7 @@ static void no_source_is_an_empty_tree(void **state)
  * A scan enters one row of cursors that it moves itself: source 0 waits at "c".
  * To seek that row again leaves such a cursor alone.
  */
-static void a_row_entered_is_sought_again_in_its_sources_alone(void **state)
+TEST(a_row_entered_is_sought_again_in_its_sources_alone)
 {
 	static const struct array_cell waits[] = {{"c", "p", 10, PUT, 1}};
 	static const struct array_cell has[] = {{"b", "p", 20, PUT, 2},
@@ -319,26 +319,4 @@ static void a_row_entered_is_sought_again_in_its_sources_alone(void **state)
 	assert_int_equal(cursor_next(&m.base), 1);
 	assert_int_equal(m.base.at.seq, 3);
 	cursor_close(&m.base);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_and_cells_come_in_order),
-		cmocka_unit_test(
-			later_entries_are_not_seen_nor_rows_of_only_such),
-		cmocka_unit_test(backwards_turns_rows_but_not_cells),
-		cmocka_unit_test(a_walk_seeks_its_sources_once_either_way),
-		cmocka_unit_test(a_row_begun_anew_is_left_backwards),
-		cmocka_unit_test(one_row_is_found_exactly_or_not),
-		cmocka_unit_test(a_column_is_sought_in_all_sources),
-		cmocka_unit_test(next_row_does_not_walk_cells),
-		cmocka_unit_test(rows_with_equal_heads_compare_their_tails),
-		cmocka_unit_test(many_sources_come_in_order_both_ways),
-		cmocka_unit_test(no_source_is_an_empty_tree),
-		cmocka_unit_test(
-			a_row_entered_is_sought_again_in_its_sources_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

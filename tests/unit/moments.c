@@ -32,6 +32,13 @@ static int64_t the_time(struct os *o)
 	return now;
 }
 
+BEFORE_MAIN(take_the_clock)
+{
+	ops = *os_posix()->ops;
+	ops.now_ms = the_time;
+	now = 1700000000000;
+}
+
 struct moment {
 	int64_t at;
 	bool broken; /* no log leads there from the backup before */
@@ -548,7 +555,7 @@ static size_t run(unsigned seed)
 	return done;
 }
 
-static void any_moment_is_restored_as_it_was(void **state)
+TEST(any_moment_is_restored_as_it_was)
 {
 	const char *first = getenv("CELLFS_SEED"), *n = getenv("CELLFS_SEEDS");
 	unsigned seed = first ? (unsigned)atoi(first) : 1;
@@ -651,14 +658,14 @@ static void fork_a_store(unsigned flushes)
 	assert_int_equal(system(cmd), 0);
 }
 
-static void two_stores_of_one_backup_are_not_taken_for_one(void **state)
+TEST(two_stores_of_one_backup_are_not_taken_for_one)
 {
 	/* One of these has the number that the other's log would go on with. */
 	for (unsigned i = 0; i < 4; i++)
 		fork_a_store(i);
 }
 
-static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
+TEST(a_log_whose_end_is_not_kept_leads_nowhere)
 {
 	struct temp_store a = {
 		.options = {.os = &os, .inline_background = true}};
@@ -685,7 +692,7 @@ static void a_log_whose_end_is_not_kept_leads_nowhere(void **state)
  * What another backup holds of the log is neither needed any more nor kept yet, also
  * where the store has died since.
  */
-static void a_backup_beside_another_has_the_log_up_to_it(void **state)
+TEST(a_backup_beside_another_has_the_log_up_to_it)
 {
 	for (int dies = 0; dies < 2; dies++) {
 		struct temp_store a = {
@@ -773,7 +780,7 @@ static void harm(const char *dir, const char *name, long at)
 	assert_int_equal(fclose(f), 0);
 }
 
-static void a_check_finds_each_kept_segment_that_is_damaged(void **state)
+TEST(a_check_finds_each_kept_segment_that_is_damaged)
 {
 	struct temp_store a = {.options = {.os = &os,
 					   .inline_background = true,
@@ -813,7 +820,7 @@ static void tell_nothing(void *arg, const char *sentence)
 	fail_msg("%s", sentence);
 }
 
-static void a_kept_segment_that_cannot_be_had_is_left_out(void **state)
+TEST(a_kept_segment_that_cannot_be_had_is_left_out)
 {
 	struct temp_store a = {
 		.options = {.os = &os, .inline_background = true}};
@@ -1009,7 +1016,7 @@ static void segment_file(const char *dir, uint64_t number, char out[64])
 	assert_string_not_equal(out, "");
 }
 
-static void moments_before_what_is_lost_of_the_log_are_had(void **state)
+TEST(moments_before_what_is_lost_of_the_log_are_had)
 {
 	struct stretch k;
 	uint64_t n;
@@ -1031,7 +1038,7 @@ static void moments_before_what_is_lost_of_the_log_are_had(void **state)
 }
 
 /* Its first page is mapped nowhere: reading it is EIO, as of a bad disk. */
-static void of_a_file_that_cannot_be_read_nothing_is_left(void **state)
+TEST(of_a_file_that_cannot_be_read_nothing_is_left)
 {
 	const struct hold_file mem = {.name = "mem", .bytes = 4096};
 	char path[] = "/tmp/cellfs-carry-XXXXXX";
@@ -1066,7 +1073,7 @@ int __wrap_fstat64(int fd, struct stat *st)
 	return __wrap_fstat(fd, st);
 }
 
-static void a_file_that_cannot_be_looked_at_is_not_damaged(void **state)
+TEST(a_file_that_cannot_be_looked_at_is_not_damaged)
 {
 	const struct hold_file f = {.name = "stat"};
 	int from = open("/proc/self", O_RDONLY | O_DIRECTORY);
@@ -1077,28 +1084,4 @@ static void a_file_that_cannot_be_looked_at_is_not_damaged(void **state)
 	blind = false;
 	assert_non_null(strstr(store_why(), "looking at stat"));
 	close(from);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			two_stores_of_one_backup_are_not_taken_for_one),
-		cmocka_unit_test(a_log_whose_end_is_not_kept_leads_nowhere),
-		cmocka_unit_test(a_backup_beside_another_has_the_log_up_to_it),
-		cmocka_unit_test(
-			a_check_finds_each_kept_segment_that_is_damaged),
-		cmocka_unit_test(a_kept_segment_that_cannot_be_had_is_left_out),
-		cmocka_unit_test(
-			moments_before_what_is_lost_of_the_log_are_had),
-		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_left),
-		cmocka_unit_test(
-			a_file_that_cannot_be_looked_at_is_not_damaged),
-		cmocka_unit_test(any_moment_is_restored_as_it_was),
-	};
-
-	ops = *os_posix()->ops;
-	ops.now_ms = the_time;
-	now = 1700000000000;
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static const char *spelled(struct bytes key)
 	return part.text;
 }
 
-static void keys_are_spelled_as_the_contract_says(void **state)
+TEST(keys_are_spelled_as_the_contract_says)
 {
 	assert_string_equal(spelled(bytes_str("bash")), "bash");
 	assert_string_equal(spelled(bytes_str("a/b%c")), "a%2Fb%25c");
@@ -33,7 +33,7 @@ static void keys_are_spelled_as_the_contract_says(void **state)
 			    "\xf0\x9f\x98\x80");
 }
 
-static void only_the_one_spelling_is_understood(void **state)
+TEST(only_the_one_spelling_is_understood)
 {
 	static const char *const bad[] = {
 		"%2f",	".x",	"-x",	   "%41",    "%",      "a%",	  "a%2",
@@ -53,7 +53,7 @@ static void only_the_one_spelling_is_understood(void **state)
 	buf_free(&key);
 }
 
-static void a_name_over_255_bytes_is_too_long(void **state)
+TEST(a_name_over_255_bytes_is_too_long)
 {
 	char name[257];
 	struct buf key = {0};
@@ -96,7 +96,7 @@ static void round_trip(struct bytes key)
 	buf_free(&appended);
 }
 
-static void every_key_comes_back(void **state)
+TEST(every_key_comes_back)
 {
 	static const char alphabet[] = "a.-/%\x01\x7f\xc3\xbc\xf0\x9f\x98\x80"
 				       "\xff+:z";
@@ -115,7 +115,7 @@ static void every_key_comes_back(void **state)
 	}
 }
 
-static void a_long_key_is_cut_at_250_bytes(void **state)
+TEST(a_long_key_is_cut_at_250_bytes)
 {
 	char key[600];
 	struct name_part part;
@@ -140,7 +140,7 @@ static void a_long_key_is_cut_at_250_bytes(void **state)
 	assert_string_equal(part.text, "%2Ekkkkk");
 }
 
-static void a_piece_too_few_or_too_many_is_refused(void **state)
+TEST(a_piece_too_few_or_too_many_is_refused)
 {
 	char piece[260];
 	struct buf key = {0};
@@ -162,7 +162,7 @@ static void a_piece_too_few_or_too_many_is_refused(void **state)
 	buf_free(&key);
 }
 
-static void a_character_cut_in_two_is_refused(void **state)
+TEST(a_character_cut_in_two_is_refused)
 {
 	char piece[260];
 	struct buf key = {0};
@@ -178,7 +178,7 @@ static void a_character_cut_in_two_is_refused(void **state)
 	buf_free(&key);
 }
 
-static void timestamps_are_canonical_decimals(void **state)
+TEST(timestamps_are_canonical_decimals)
 {
 	char text[21];
 	int64_t ts;
@@ -200,7 +200,7 @@ static void timestamps_are_canonical_decimals(void **state)
 	assert_false(name_parse_ts(bytes_str(""), &ts));
 }
 
-static void an_alias_splits_at_its_first_colon(void **state)
+TEST(an_alias_splits_at_its_first_colon)
 {
 	struct buf hold = {0};
 	struct bytes f, q;
@@ -217,7 +217,7 @@ static void an_alias_splits_at_its_first_colon(void **state)
 	buf_free(&hold);
 }
 
-static void an_alias_is_made_as_it_is_split(void **state)
+TEST(an_alias_is_made_as_it_is_split)
 {
 	const char *const names[] = {"f:q", "f:", "f:a:b", "f:%00%2F"};
 	char long_key[NAME_LEN_MAX];
@@ -255,7 +255,7 @@ static const char *nearest_to(const char *given, const char *one,
 	return n.word;
 }
 
-static void the_nearest_word_is_the_one_that_was_meant(void **state)
+TEST(the_nearest_word_is_the_one_that_was_meant)
 {
 	char word[NEAREST_LEN_MAX + 2];
 
@@ -289,23 +289,4 @@ static void the_nearest_word_is_the_one_that_was_meant(void **state)
 	assert_string_equal(nearest_to(word, "none", word), "");
 	assert_string_equal(nearest_to(word + 1, word, word), "");
 	assert_string_equal(nearest_to(word, word + 1, word + 1), "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_alias_is_made_as_it_is_split),
-		cmocka_unit_test(keys_are_spelled_as_the_contract_says),
-		cmocka_unit_test(only_the_one_spelling_is_understood),
-		cmocka_unit_test(a_name_over_255_bytes_is_too_long),
-		cmocka_unit_test(every_key_comes_back),
-		cmocka_unit_test(a_long_key_is_cut_at_250_bytes),
-		cmocka_unit_test(a_piece_too_few_or_too_many_is_refused),
-		cmocka_unit_test(a_character_cut_in_two_is_refused),
-		cmocka_unit_test(timestamps_are_canonical_decimals),
-		cmocka_unit_test(an_alias_splits_at_its_first_colon),
-		cmocka_unit_test(the_nearest_word_is_the_one_that_was_meant),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

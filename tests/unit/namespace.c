@@ -2,6 +2,8 @@
 #include "tests/unit/unit.h"
 #include "tests/unit/engine.h"
 
+EACH_TEST_IN(setup, teardown);
+
 /* The names behind one another, of tables or of namespaces. */
 static const char *list(struct temp_store *s,
 			int (*next)(struct store *s, struct bytes after,
@@ -18,7 +20,7 @@ static const char *list(struct temp_store *s,
 	return text;
 }
 
-static void a_table_is_made_in_a_namespace_that_exists(void **state)
+TEST(a_table_is_made_in_a_namespace_that_exists)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes ns = bytes_str("ns"), t = bytes_str("ns:t");
@@ -45,7 +47,7 @@ static void a_table_is_made_in_a_namespace_that_exists(void **state)
 	assert_int_equal(store_table_create(s->store, t, NULL), 0);
 }
 
-static void the_reserved_ones_stay_as_they_are(void **state)
+TEST(the_reserved_ones_stay_as_they_are)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes own = bytes_str("hbase:namespace");
@@ -79,7 +81,7 @@ static void the_reserved_ones_stay_as_they_are(void **state)
 	assert_string_equal(list(s, store_namespace_next), "default hbase ns ");
 }
 
-static void a_snapshot_of_the_store_shows_the_tables_of_users(void **state)
+TEST(a_snapshot_of_the_store_shows_the_tables_of_users)
 {
 	struct temp_store *s = store_of(state);
 	struct bytes own = bytes_str("hbase:namespace"), n = bytes_str("n");
@@ -118,7 +120,7 @@ static void a_snapshot_of_the_store_shows_the_tables_of_users(void **state)
 	assert_int_equal(store_snapshot_drop(s->store, NULL, n), 0);
 }
 
-static void truncate_leaves_the_schema_and_the_identity(void **state)
+TEST(truncate_leaves_the_schema_and_the_identity)
 {
 	struct temp_store *s = store_of(state);
 	uint64_t id = table_id(s->table);
@@ -147,17 +149,4 @@ static void truncate_leaves_the_schema_and_the_identity(void **state)
 		store_snapshot_create(s->store, s->table, bytes_str("n")), 0);
 	assert_int_equal(store_table_truncate(s->store, t), -ENOTEMPTY);
 	assert_string_equal(temp_get(s, "r", "g", "q"), "y");
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(a_table_is_made_in_a_namespace_that_exists),
-		T(the_reserved_ones_stay_as_they_are),
-		T(a_snapshot_of_the_store_shows_the_tables_of_users),
-		T(truncate_leaves_the_schema_and_the_identity),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

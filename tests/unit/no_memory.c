@@ -381,7 +381,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static void a_store_without_memory_says_so_and_loses_nothing(void **state)
+TEST(a_store_without_memory_says_so_and_loses_nothing)
 {
 	uint64_t left = number("CELLFS_ALLOCATIONS", 10000), failures = 0,
 		 refused = 0, stopped = 0, seed = number("CELLFS_SEED", 1);
@@ -420,7 +420,7 @@ static void a_store_without_memory_says_so_and_loses_nothing(void **state)
 }
 
 /* A value may be large, and who removes it wants to know that it is there. */
-static void who_checks_that_a_value_is_there_does_not_read_it(void **state)
+TEST(who_checks_that_a_value_is_there_does_not_read_it)
 {
 	static const uint8_t ops[] = {CHECK_PRESENT, CHECK_VERSION_PRESENT,
 				      CHECK_NEWEST_TS};
@@ -450,16 +450,4 @@ static void who_checks_that_a_value_is_there_does_not_read_it(void **state)
 	}
 	assert_int_equal(temp_close(&w.s), 0);
 	assert_int_equal(temp_remove(&w.s), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			who_checks_that_a_value_is_there_does_not_read_it),
-		cmocka_unit_test(
-			a_store_without_memory_says_so_and_loses_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

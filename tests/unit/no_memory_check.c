@@ -119,6 +119,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 /* What is refused for want of memory says that, or that the store has failed. */
 static void told(int r)
 {
@@ -236,7 +238,7 @@ static void each_fails(const struct world *w,
 	printf("%llu allocations failed\n", (unsigned long long)cases);
 }
 
-static void a_store_in_use_loses_nothing(void **state)
+TEST(a_store_in_use_loses_nothing)
 {
 	each_fails(*state, use);
 }
@@ -257,7 +259,7 @@ static bool check(const struct world *w, struct os *os)
 	return false;
 }
 
-static void a_check_takes_it_for_no_damage(void **state)
+TEST(a_check_takes_it_for_no_damage)
 {
 	each_fails(*state, check);
 }
@@ -279,20 +281,7 @@ static bool rescue(const struct world *w, struct os *os)
 	return false;
 }
 
-static void a_rescue_takes_it_for_no_loss(void **state)
+TEST(a_rescue_takes_it_for_no_loss)
 {
 	each_fails(*state, rescue);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_store_in_use_loses_nothing),
-		TEST(a_check_takes_it_for_no_damage),
-		TEST(a_rescue_takes_it_for_no_loss),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -319,7 +319,7 @@ static void is_stored(struct temp_store *s, struct table *t, const char *row,
 	buf_free(&hold);
 }
 
-static void requests_without_memory_lose_nothing(void **state)
+TEST(requests_without_memory_lose_nothing)
 {
 	const char *text = getenv("CELLFS_ALLOCATIONS");
 	uint64_t left = text ? strtoull(text, NULL, 10) : 3000, table, nodes;
@@ -358,13 +358,4 @@ static void requests_without_memory_lose_nothing(void **state)
 		      (unsigned long long)fault.failures,
 		      (unsigned long long)fault.refused);
 	assert_true(fault.refused > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_without_memory_lose_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

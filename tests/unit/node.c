@@ -56,7 +56,7 @@ static uint64_t live(struct nodes *ns)
 	return n;
 }
 
-static void a_name_is_one_node_until_it_is_forgotten(void **state)
+TEST(a_name_is_one_node_until_it_is_forgotten)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), found;
@@ -74,7 +74,7 @@ static void a_name_is_one_node_until_it_is_forgotten(void **state)
 }
 
 /* Deeper than a stack is. */
-static void scratch_directories_have_no_counterpart_however_deep(void **state)
+TEST(scratch_directories_have_no_counterpart_however_deep)
 {
 	struct nodes *ns = setup();
 	uint64_t dir = enter(ns, ROOT, "T"), put, found;
@@ -96,7 +96,7 @@ static void scratch_directories_have_no_counterpart_however_deep(void **state)
 	nodes_free(ns);
 }
 
-static void what_is_held_is_not_forgotten(void **state)
+TEST(what_is_held_is_not_forgotten)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), found;
@@ -118,7 +118,7 @@ static void what_is_held_is_not_forgotten(void **state)
 	nodes_free(ns);
 }
 
-static void names_are_kept_while_no_handle_is_of_an_older_state(void **state)
+TEST(names_are_kept_while_no_handle_is_of_an_older_state)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
@@ -156,7 +156,7 @@ static void names_are_kept_while_no_handle_is_of_an_older_state(void **state)
 	nodes_free(ns);
 }
 
-static void handles_of_an_older_content_keep_their_node(void **state)
+TEST(handles_of_an_older_content_keep_their_node)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), ino, now;
@@ -185,8 +185,7 @@ static void handles_of_an_older_content_keep_their_node(void **state)
 	nodes_free(ns);
 }
 
-static void
-who_reads_past_the_cache_shares_it_with_its_content_alone(void **state)
+TEST(who_reads_past_the_cache_shares_it_with_its_content_alone)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a");
@@ -210,7 +209,7 @@ who_reads_past_the_cache_shares_it_with_its_content_alone(void **state)
 	nodes_free(ns);
 }
 
-static void what_the_kernel_was_given_is_known(void **state)
+TEST(what_the_kernel_was_given_is_known)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b");
@@ -230,7 +229,7 @@ static void what_the_kernel_was_given_is_known(void **state)
 	nodes_free(ns);
 }
 
-static void a_parent_lives_as_long_as_its_children(void **state)
+TEST(a_parent_lives_as_long_as_its_children)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b"),
@@ -245,7 +244,7 @@ static void a_parent_lives_as_long_as_its_children(void **state)
 	nodes_free(ns);
 }
 
-static void a_stale_or_made_up_id_is_refused(void **state)
+TEST(a_stale_or_made_up_id_is_refused)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), id;
@@ -265,7 +264,7 @@ static void a_stale_or_made_up_id_is_refused(void **state)
 	nodes_free(ns);
 }
 
-static void a_pin_keeps_a_node(void **state)
+TEST(a_pin_keeps_a_node)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a");
@@ -278,7 +277,7 @@ static void a_pin_keeps_a_node(void **state)
 	nodes_free(ns);
 }
 
-static void a_name_that_becomes_another_kind_is_another_node(void **state)
+TEST(a_name_that_becomes_another_kind_is_another_node)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), b, found;
@@ -294,7 +293,7 @@ static void a_name_that_becomes_another_kind_is_another_node(void **state)
 	nodes_free(ns);
 }
 
-static void a_table_made_anew_is_another_node(void **state)
+TEST(a_table_made_anew_is_another_node)
 {
 	struct fstable one = {1, 1}, two = {2, 1};
 	struct nodes *ns = setup();
@@ -319,7 +318,7 @@ static int collect(void *arg, const struct node_view *n)
 	return 0;
 }
 
-static void a_rename_moves_what_is_beneath(void **state)
+TEST(a_rename_moves_what_is_beneath)
 {
 	char path[100] = "";
 	struct nodes *ns = setup();
@@ -344,7 +343,7 @@ static void a_rename_moves_what_is_beneath(void **state)
 	nodes_free(ns);
 }
 
-static void nothing_is_renamed_into_itself(void **state)
+TEST(nothing_is_renamed_into_itself)
 {
 	char path[100] = "";
 	struct nodes *ns = setup();
@@ -375,7 +374,7 @@ static int below(struct nodes *ns, uint64_t top, char last[UINT8_MAX + 1])
 	return count;
 }
 
-static void a_walk_comes_to_all_beneath_and_no_other(void **state)
+TEST(a_walk_comes_to_all_beneath_and_no_other)
 {
 	struct nodes *ns = setup();
 	char last[UINT8_MAX + 1];
@@ -397,7 +396,7 @@ static void a_walk_comes_to_all_beneath_and_no_other(void **state)
 	nodes_free(ns);
 }
 
-static void a_walk_outlives_the_node_it_stands_on(void **state)
+TEST(a_walk_outlives_the_node_it_stands_on)
 {
 	struct nodes *ns = setup();
 	uint64_t ids[6], cursor = 0, seen = 0;
@@ -418,7 +417,7 @@ static void a_walk_outlives_the_node_it_stands_on(void **state)
 	nodes_free(ns);
 }
 
-static void a_walk_whose_node_is_moved_away_comes_to_all(void **state)
+TEST(a_walk_whose_node_is_moved_away_comes_to_all)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
@@ -439,7 +438,7 @@ static void a_walk_whose_node_is_moved_away_comes_to_all(void **state)
 	nodes_free(ns);
 }
 
-static void a_walk_that_is_left_holds_nothing(void **state)
+TEST(a_walk_that_is_left_holds_nothing)
 {
 	struct nodes *ns = setup();
 	uint64_t a = enter(ns, ROOT, "a"), cursor = 0;
@@ -453,7 +452,7 @@ static void a_walk_that_is_left_holds_nothing(void **state)
 	nodes_free(ns);
 }
 
-static void long_names_are_kept_whole(void **state)
+TEST(long_names_are_kept_whole)
 {
 	char name[300];
 	struct nodes *ns = setup();
@@ -473,7 +472,7 @@ static void long_names_are_kept_whole(void **state)
 	nodes_free(ns);
 }
 
-static void a_rename_keeps_no_long_name(void **state)
+TEST(a_rename_keeps_no_long_name)
 {
 	static const size_t lens[] = {1, 200, 100, 48, 2, 47, 255, 1};
 	char name[256];
@@ -495,7 +494,7 @@ static void a_rename_keeps_no_long_name(void **state)
 	nodes_free(ns);
 }
 
-static void memory_goes_back_after_a_large_walk(void **state)
+TEST(memory_goes_back_after_a_large_walk)
 {
 	enum {
 		N = 100000
@@ -518,7 +517,7 @@ static void memory_goes_back_after_a_large_walk(void **state)
 	nodes_free(ns);
 }
 
-static void a_table_has_rows_when_a_child_is_one_or_there_are_many(void **state)
+TEST(a_table_has_rows_when_a_child_is_one_or_there_are_many)
 {
 	struct nodes *ns = setup();
 	uint64_t table = enter(ns, ROOT, "T"), id;
@@ -603,7 +602,7 @@ static void *walk_columns(void *arg)
 	return behind;
 }
 
-static void the_heap_goes_back_when_many_columns_are_forgotten(void **state)
+TEST(the_heap_goes_back_when_many_columns_are_forgotten)
 {
 #if !defined(__GLIBC__) || SANITIZED_ADDRESS || SANITIZED_THREAD
 	skip(); /* another allocator */
@@ -647,7 +646,7 @@ static uint32_t hash_in_a_new_table(void)
 	return hash;
 }
 
-static void no_name_has_a_hash_that_is_known_before(void **state)
+TEST(no_name_has_a_hash_that_is_known_before)
 {
 	assert_int_not_equal(hash_in_a_new_table(), hash_in_a_new_table());
 }
@@ -663,7 +662,7 @@ static int trims(struct node_table *t, uint64_t live)
 	return n;
 }
 
-static void the_heap_is_trimmed_down_to_the_last_of_many_nodes(void **state)
+TEST(the_heap_is_trimmed_down_to_the_last_of_many_nodes)
 {
 	struct node_table t;
 
@@ -678,7 +677,7 @@ static void the_heap_is_trimmed_down_to_the_last_of_many_nodes(void **state)
 	node_table_free(&t, NULL);
 }
 
-static void the_oldest_version_is_found_whatever_the_order(void **state)
+TEST(the_oldest_version_is_found_whatever_the_order)
 {
 	enum {
 		N = 300
@@ -711,8 +710,7 @@ static void the_oldest_version_is_found_whatever_the_order(void **state)
 }
 
 /* The kernel may believe each of the answers to requests that overlap. */
-static void
-of_times_that_were_told_at_once_the_earliest_is_believed(void **state)
+TEST(of_times_that_were_told_at_once_the_earliest_is_believed)
 {
 	struct nodes *ns = setup();
 	uint64_t column = enter(ns, ROOT, "q"), version;
@@ -756,7 +754,7 @@ of_times_that_were_told_at_once_the_earliest_is_believed(void **state)
 	nodes_free(ns);
 }
 
-static void a_version_is_the_oldest_while_it_bears_the_name(void **state)
+TEST(a_version_is_the_oldest_while_it_bears_the_name)
 {
 	struct nodes *ns = setup();
 	uint64_t column = enter(ns, ROOT, "q"), other = enter(ns, ROOT, "p");
@@ -824,7 +822,7 @@ static void *enter_and_forget(void *arg)
 	return NULL;
 }
 
-static void counts_are_exact_over_threads(void **state)
+TEST(counts_are_exact_over_threads)
 {
 	struct nodes *ns = setup();
 	struct worker w[4];
@@ -838,51 +836,4 @@ static void counts_are_exact_over_threads(void **state)
 		pthread_join(threads[i], NULL);
 	assert_int_equal(live(ns), 1);
 	nodes_free(ns);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_table_has_rows_when_a_child_is_one_or_there_are_many),
-		cmocka_unit_test(a_name_is_one_node_until_it_is_forgotten),
-		cmocka_unit_test(what_is_held_is_not_forgotten),
-		cmocka_unit_test(
-			scratch_directories_have_no_counterpart_however_deep),
-		cmocka_unit_test(a_parent_lives_as_long_as_its_children),
-		cmocka_unit_test(a_stale_or_made_up_id_is_refused),
-		cmocka_unit_test(a_pin_keeps_a_node),
-		cmocka_unit_test(
-			a_name_that_becomes_another_kind_is_another_node),
-		cmocka_unit_test(a_table_made_anew_is_another_node),
-		cmocka_unit_test(a_rename_moves_what_is_beneath),
-		cmocka_unit_test(nothing_is_renamed_into_itself),
-		cmocka_unit_test(a_walk_comes_to_all_beneath_and_no_other),
-		cmocka_unit_test(a_walk_outlives_the_node_it_stands_on),
-		cmocka_unit_test(a_walk_whose_node_is_moved_away_comes_to_all),
-		cmocka_unit_test(a_walk_that_is_left_holds_nothing),
-		cmocka_unit_test(
-			names_are_kept_while_no_handle_is_of_an_older_state),
-		cmocka_unit_test(handles_of_an_older_content_keep_their_node),
-		cmocka_unit_test(
-			who_reads_past_the_cache_shares_it_with_its_content_alone),
-		cmocka_unit_test(what_the_kernel_was_given_is_known),
-		cmocka_unit_test(long_names_are_kept_whole),
-		cmocka_unit_test(a_rename_keeps_no_long_name),
-		cmocka_unit_test(memory_goes_back_after_a_large_walk),
-		cmocka_unit_test(
-			the_heap_goes_back_when_many_columns_are_forgotten),
-		cmocka_unit_test(no_name_has_a_hash_that_is_known_before),
-		cmocka_unit_test(
-			the_heap_is_trimmed_down_to_the_last_of_many_nodes),
-		cmocka_unit_test(
-			the_oldest_version_is_found_whatever_the_order),
-		cmocka_unit_test(
-			a_version_is_the_oldest_while_it_bears_the_name),
-		cmocka_unit_test(
-			of_times_that_were_told_at_once_the_earliest_is_believed),
-		cmocka_unit_test(counts_are_exact_over_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

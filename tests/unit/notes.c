@@ -163,7 +163,7 @@ static int forget(struct world *w)
 	return table_mutate(w->s.table, &m, 0);
 }
 
-static void a_log_that_is_not_kept_has_no_notes(void **state)
+TEST(a_log_that_is_not_kept_has_no_notes)
 {
 	struct world w = new_world(0);
 
@@ -176,7 +176,7 @@ static void a_log_that_is_not_kept_has_no_notes(void **state)
 	end_world(&w);
 }
 
-static void each_change_of_tables_is_noted_before_what_follows(void **state)
+TEST(each_change_of_tables_is_noted_before_what_follows)
 {
 	struct world w = new_world(MANY);
 	struct store *s = w.s.store;
@@ -219,7 +219,7 @@ int __wrap_catalog_outline(const struct catalog *c, struct buf *out)
 	return no_memory ? -ENOMEM : __real_catalog_outline(c, out);
 }
 
-static void tables_that_memory_lacks_for_are_a_break(void **state)
+TEST(tables_that_memory_lacks_for_are_a_break)
 {
 	struct world w = new_world(MANY);
 
@@ -249,7 +249,7 @@ static struct world new_world_with_snapshot(void)
 }
 
 /* Else a moment behind the crash would have the table without its cells. */
-static void no_crash_leaves_a_clone_of_which_the_log_says_nothing(void **state)
+TEST(no_crash_leaves_a_clone_of_which_the_log_says_nothing)
 {
 	struct world w = new_world_with_snapshot();
 	struct sim_crash_options o = {.seed = 1, .random = 8};
@@ -275,7 +275,7 @@ static void no_crash_leaves_a_clone_of_which_the_log_says_nothing(void **state)
 	end_world(&w);
 }
 
-static void restoring_a_snapshot_is_a_break_too(void **state)
+TEST(restoring_a_snapshot_is_a_break_too)
 {
 	struct world w = new_world_with_snapshot();
 
@@ -307,7 +307,7 @@ static void fill(struct world *w)
 	}
 }
 
-static void a_note_without_space_is_the_next_that_is_written(void **state)
+TEST(a_note_without_space_is_the_next_that_is_written)
 {
 	struct world w = new_world(MANY);
 	struct hold *h = NULL;
@@ -337,7 +337,7 @@ static void a_note_without_space_is_the_next_that_is_written(void **state)
 	end_world(&w);
 }
 
-static void a_copy_has_the_note_that_was_owed(void **state)
+TEST(a_copy_has_the_note_that_was_owed)
 {
 	struct world w = new_world(MANY);
 	struct hold *h = NULL;
@@ -357,7 +357,7 @@ static void a_copy_has_the_note_that_was_owed(void **state)
 }
 
 /* It would be a table that no moment behind it could do without. */
-static void a_clone_without_space_for_its_note_is_refused(void **state)
+TEST(a_clone_without_space_for_its_note_is_refused)
 {
 	struct world w = new_world_with_snapshot();
 	struct table *t;
@@ -390,7 +390,7 @@ static uint64_t id_of(struct world *w)
 }
 
 /* Of what was not done the log says nothing later on either. */
-static void a_break_without_space_is_not_owed(void **state)
+TEST(a_break_without_space_is_not_owed)
 {
 	struct world w = new_world_with_snapshot();
 	int r;
@@ -409,7 +409,7 @@ static void a_break_without_space_is_not_owed(void **state)
 	end_world(&w);
 }
 
-static void keeping_again_is_another_log(void **state)
+TEST(keeping_again_is_another_log)
 {
 	struct world w = new_world_with_snapshot();
 	uint64_t id = id_of(&w);
@@ -429,7 +429,7 @@ static void keeping_again_is_another_log(void **state)
 	end_world(&w);
 }
 
-static void what_flushes_release_is_one_log_with_what_is_live(void **state)
+TEST(what_flushes_release_is_one_log_with_what_is_live)
 {
 	struct world w = new_world(MANY);
 	size_t puts = 0;
@@ -504,7 +504,7 @@ static void *keeper(void *arg)
 	return NULL;
 }
 
-static void all_of_it_at_once_does_no_harm(void **state)
+TEST(all_of_it_at_once_does_no_harm)
 {
 	void *(*const all[])(void *) = {writer, writer, maker, holder, keeper};
 	pthread_t threads[sizeof(all) / sizeof(*all)];
@@ -523,28 +523,4 @@ static void all_of_it_at_once_does_no_harm(void **state)
 	assert_int_equal(temp_open(&c.s), 0);
 	assert_string_equal(temp_get(&c.s, "r", "f", "q"), "a value");
 	assert_int_equal(temp_remove(&c.s), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_log_that_is_not_kept_has_no_notes),
-		cmocka_unit_test(
-			each_change_of_tables_is_noted_before_what_follows),
-		cmocka_unit_test(tables_that_memory_lacks_for_are_a_break),
-		cmocka_unit_test(
-			no_crash_leaves_a_clone_of_which_the_log_says_nothing),
-		cmocka_unit_test(restoring_a_snapshot_is_a_break_too),
-		cmocka_unit_test(
-			a_note_without_space_is_the_next_that_is_written),
-		cmocka_unit_test(a_copy_has_the_note_that_was_owed),
-		cmocka_unit_test(a_clone_without_space_for_its_note_is_refused),
-		cmocka_unit_test(a_break_without_space_is_not_owed),
-		cmocka_unit_test(keeping_again_is_another_log),
-		cmocka_unit_test(
-			what_flushes_release_is_one_log_with_what_is_live),
-		cmocka_unit_test(all_of_it_at_once_does_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

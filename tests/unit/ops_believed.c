@@ -37,7 +37,7 @@ static void row_changes(struct fs *fs, const struct place *p)
 	changes_row(&fs->changes, p->row);
 }
 
-static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
+TEST(an_absent_name_is_believed_for_as_long_as_it_may)
 {
 	uint64_t table, row, control;
 	struct world w;
@@ -61,7 +61,7 @@ static void an_absent_name_is_believed_for_as_long_as_it_may(void **state)
 	world_end(&w);
 }
 
-static void a_past_that_cannot_be_shown_is_no_absent_one(void **state)
+TEST(a_past_that_cannot_be_shown_is_no_absent_one)
 {
 	uint64_t table, row, column;
 	struct world w;
@@ -74,7 +74,7 @@ static void a_past_that_cannot_be_shown_is_no_absent_one(void **state)
 	world_end(&w);
 }
 
-static void rows_are_believed_absent_for_twice_a_second(void **state)
+TEST(rows_are_believed_absent_for_twice_a_second)
 {
 	struct world w;
 
@@ -96,7 +96,7 @@ static void rows_are_believed_absent_for_twice_a_second(void **state)
 	world_end(&w);
 }
 
-static void a_schema_that_was_removed_is_absent_for_ten_seconds(void **state)
+TEST(a_schema_that_was_removed_is_absent_for_ten_seconds)
 {
 	struct world w;
 	uint64_t table;
@@ -116,7 +116,7 @@ static void a_schema_that_was_removed_is_absent_for_ten_seconds(void **state)
 	world_end(&w);
 }
 
-static void a_kernel_of_protocol_44_forgets_all_names_at_once(void **state)
+TEST(a_kernel_of_protocol_44_forgets_all_names_at_once)
 {
 	struct world w;
 
@@ -141,7 +141,7 @@ static uint64_t believed_ms(struct world *w, uint64_t column, int64_t age_ms)
 	return e.entry_valid * 1000 + (e.entry_valid_nsec + 500000) / 1000000;
 }
 
-static void a_version_is_believed_for_as_long_as_it_lives(void **state)
+TEST(a_version_is_believed_for_as_long_as_it_lives)
 {
 	static const char text[] = "families open\n"
 				   "family f\n\tttl 10s\n\tversions 9\n"
@@ -173,7 +173,7 @@ static void a_version_is_believed_for_as_long_as_it_lives(void **state)
 }
 
 /* No notice of a change reaches a view. */
-static void what_a_view_shows_is_believed_for_a_second(void **state)
+TEST(what_a_view_shows_is_believed_for_a_second)
 {
 	static const char *const path[] = {".range", "A..", "P", "f", "q", "5"};
 	struct fuse_entry_out e;
@@ -209,7 +209,7 @@ static uint64_t figure(struct world *w, const char *name)
 	return 0;
 }
 
-static void what_counts_in_a_view_is_counted_once_a_second(void **state)
+TEST(what_counts_in_a_view_is_counted_once_a_second)
 {
 	uint64_t table, first, scans;
 	struct world w;
@@ -254,7 +254,7 @@ static size_t lines_of_a_look(struct world *w, uint64_t dir, uint64_t *seq)
 	return n;
 }
 
-static void the_trace_has_what_takes_as_long_as_slow(void **state)
+TEST(the_trace_has_what_takes_as_long_as_slow)
 {
 	struct trace *t;
 	uint64_t table, seq;
@@ -280,25 +280,4 @@ static void the_trace_has_what_takes_as_long_as_slow(void **state)
 	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
 	clock_at_ms = -1;
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			an_absent_name_is_believed_for_as_long_as_it_may),
-		cmocka_unit_test(a_past_that_cannot_be_shown_is_no_absent_one),
-		cmocka_unit_test(rows_are_believed_absent_for_twice_a_second),
-		cmocka_unit_test(
-			a_schema_that_was_removed_is_absent_for_ten_seconds),
-		cmocka_unit_test(
-			a_kernel_of_protocol_44_forgets_all_names_at_once),
-		cmocka_unit_test(a_version_is_believed_for_as_long_as_it_lives),
-		cmocka_unit_test(what_a_view_shows_is_believed_for_a_second),
-		cmocka_unit_test(
-			what_counts_in_a_view_is_counted_once_a_second),
-		cmocka_unit_test(the_trace_has_what_takes_as_long_as_slow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

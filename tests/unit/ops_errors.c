@@ -3,7 +3,7 @@
 
 #include "fs/memory/write_state.h"
 
-static void a_refused_name_of_a_table_is_explained(void **state)
+TEST(a_refused_name_of_a_table_is_explained)
 {
 	struct world w;
 
@@ -30,7 +30,7 @@ static void assert_absent_is_told(struct world *w, uint64_t dir,
 		assert_told(w, text);
 }
 
-static void a_name_that_resembles_one_is_told_of(void **state)
+TEST(a_name_that_resembles_one_is_told_of)
 {
 	uint64_t table, row, control, put, range;
 	struct world w;
@@ -59,7 +59,7 @@ static void a_name_that_resembles_one_is_told_of(void **state)
 	world_end(&w);
 }
 
-static void what_programs_run_into_all_day_is_not_told(void **state)
+TEST(what_programs_run_into_all_day_is_not_told)
 {
 	struct fuse_getattr_in in = {0};
 	struct fuse_open_out out;
@@ -88,7 +88,7 @@ static void what_programs_run_into_all_day_is_not_told(void **state)
 }
 
 /* Where a value went that others have dropped the table of. */
-static void what_is_lost_with_its_table_is_told(void **state)
+TEST(what_is_lost_with_its_table_is_told)
 {
 	struct fuse_flush_in flush = {0};
 	struct fuse_open_out out;
@@ -113,7 +113,7 @@ static void what_is_lost_with_its_table_is_told(void **state)
 }
 
 /* Nor is a file that has to be new and was made by another writer. */
-static void what_another_writer_was_first_with_is_told(void **state)
+TEST(what_another_writer_was_first_with_is_told)
 {
 	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | O_EXCL,
 				    .mode = S_IFREG | 0644};
@@ -147,17 +147,4 @@ static void what_another_writer_was_first_with_is_told(void **state)
 	assert_told(&w, "close /");
 	assert_told(&w, "EEXIST: another writer was first");
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_refused_name_of_a_table_is_explained),
-		cmocka_unit_test(a_name_that_resembles_one_is_told_of),
-		cmocka_unit_test(what_programs_run_into_all_day_is_not_told),
-		cmocka_unit_test(what_is_lost_with_its_table_is_told),
-		cmocka_unit_test(what_another_writer_was_first_with_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,7 +136,7 @@ static void assert_opens(struct world *w, uint64_t node, bool dir)
 	assert_int_equal(handles_count(w->fs->handles), 0);
 }
 
-static void what_is_open_is_open_until_it_is_closed(void **state)
+TEST(what_is_open_is_open_until_it_is_closed)
 {
 	struct fuse_open_in in = {.flags = O_WRONLY};
 	uint64_t table, row, help;
@@ -162,7 +162,7 @@ static void what_is_open_is_open_until_it_is_closed(void **state)
 	world_end(&w);
 }
 
-static void a_file_is_its_makers_until_it_is_published(void **state)
+TEST(a_file_is_its_makers_until_it_is_published)
 {
 	struct fuse_open_out out;
 	struct fuse_flush_in flush = {0};
@@ -199,7 +199,7 @@ static void a_file_is_its_makers_until_it_is_published(void **state)
 	world_end(&w);
 }
 
-static void a_file_without_a_type_is_a_regular_one(void **state)
+TEST(a_file_without_a_type_is_a_regular_one)
 {
 	struct fuse_mknod_in in = {.mode = 0644};
 	uint64_t table, row;
@@ -216,7 +216,7 @@ static void a_file_without_a_type_is_a_regular_one(void **state)
 	world_end(&w);
 }
 
-static void a_scratch_file_has_the_mode_that_it_is_made_with(void **state)
+TEST(a_scratch_file_has_the_mode_that_it_is_made_with)
 {
 	struct fuse_entry_out e;
 	uint64_t table;
@@ -247,7 +247,7 @@ static void assert_reads(struct world *w, uint64_t node, uint64_t handle,
 	assert_memory_equal(answer.data, want, answer.len);
 }
 
-static void a_file_that_goes_as_another_opens_it_is_absent(void **state)
+TEST(a_file_that_goes_as_another_opens_it_is_absent)
 {
 	struct fuse_open_in in = {.flags = O_RDONLY};
 	uint64_t table, row, file;
@@ -265,8 +265,7 @@ static void a_file_that_goes_as_another_opens_it_is_absent(void **state)
 	world_end(&w);
 }
 
-static void
-a_reader_keeps_its_value_and_who_writes_has_another_node(void **state)
+TEST(a_reader_keeps_its_value_and_who_writes_has_another_node)
 {
 	uint64_t table, column, file, now, handle;
 	struct fuse_write_in in = {.size = 3};
@@ -336,7 +335,7 @@ static uint64_t size_told(struct world *w, uint64_t node, bool *believed)
 	return out.attr.size;
 }
 
-static void a_reader_keeps_its_size_while_a_put_is_not_told_yet(void **state)
+TEST(a_reader_keeps_its_size_while_a_put_is_not_told_yet)
 {
 	uint64_t table, column, file, now, handle;
 	bool believed;
@@ -380,7 +379,7 @@ static void releases_its_file(void)
 }
 
 /* close(2) is over before the daemon hears that it was the last one. */
-static void what_was_closed_is_cached_for_who_reads_it_next(void **state)
+TEST(what_was_closed_is_cached_for_who_reads_it_next)
 {
 	struct fuse_write_in in = {.size = 3};
 	struct open_file *f;
@@ -422,7 +421,7 @@ static void puts_and_reads(void)
 	answer = own;
 }
 
-static void a_reader_is_newer_than_a_look_up_that_took_long(void **state)
+TEST(a_reader_is_newer_than_a_look_up_that_took_long)
 {
 	uint64_t table, column;
 	struct fuse_entry_out e;
@@ -461,7 +460,7 @@ static void is_closed(void)
 }
 
 /* The kernel does not wait for the last close, which puts what is empty. */
-static void who_has_emptied_a_file_finds_it_empty(void **state)
+TEST(who_has_emptied_a_file_finds_it_empty)
 {
 	uint64_t table, column;
 	struct fuse_attr_out out;
@@ -504,7 +503,7 @@ static void is_removed(void)
 }
 
 /* Who has it open would read no more of it than that. */
-static void what_goes_while_it_is_asked_for_is_not_empty(void **state)
+TEST(what_goes_while_it_is_asked_for_is_not_empty)
 {
 	uint64_t table;
 	bool believed;
@@ -535,7 +534,7 @@ static void puts_and_asks(void)
 	answer = own;
 }
 
-static void who_is_about_to_read_a_file_has_its_size(void **state)
+TEST(who_is_about_to_read_a_file_has_its_size)
 {
 	uint64_t table, column;
 	struct world w;
@@ -559,7 +558,7 @@ static void ends_its_change(void)
 }
 
 /* What the kernel did not know as the change was told is known when it has ended. */
-static void a_change_that_ends_as_one_opens_a_file_was_under_way(void **state)
+TEST(a_change_that_ends_as_one_opens_a_file_was_under_way)
 {
 	uint64_t table, file;
 	struct world w;
@@ -575,7 +574,7 @@ static void a_change_that_ends_as_one_opens_a_file_was_under_way(void **state)
 }
 
 /* As a stream or a program loads them, which takes long. */
-static void while_many_rows_change_another_table_is_cached(void **state)
+TEST(while_many_rows_change_another_table_is_cached)
 {
 	struct mutation rows[64];
 	uint64_t table, file;
@@ -600,7 +599,7 @@ static void while_many_rows_change_another_table_is_cached(void **state)
 }
 
 /* A compaction takes the sequences away, by which versions are told apart. */
-static void a_reader_keeps_its_size_beside_one_of_an_older_version(void **state)
+TEST(a_reader_keeps_its_size_beside_one_of_an_older_version)
 {
 	struct temp_store s = {.options.create = true};
 	uint64_t table, row, file, old, now;
@@ -632,7 +631,7 @@ static void a_reader_keeps_its_size_beside_one_of_an_older_version(void **state)
 	assert_int_equal(temp_remove(&s), 0);
 }
 
-static void a_read_ends_where_the_value_does(void **state)
+TEST(a_read_ends_where_the_value_does)
 {
 	uint64_t table, row, file, handle;
 	struct world w;
@@ -657,7 +656,7 @@ static void a_read_ends_where_the_value_does(void **state)
 	world_end(&w);
 }
 
-static void a_stream_holds_what_its_text_takes(void **state)
+TEST(a_stream_holds_what_its_text_takes)
 {
 	uint64_t table, row, file, handle, held;
 	struct world w;
@@ -678,7 +677,7 @@ static void a_stream_holds_what_its_text_takes(void **state)
 	world_end(&w);
 }
 
-static void a_directory_that_is_refused_holds_nothing(void **state)
+TEST(a_directory_that_is_refused_holds_nothing)
 {
 	struct fuse_open_in in = {.flags = O_RDONLY};
 	struct world w;
@@ -693,7 +692,7 @@ static void a_directory_that_is_refused_holds_nothing(void **state)
 	world_end(&w);
 }
 
-static void of_a_file_that_cannot_be_read_nothing_is_kept(void **state)
+TEST(of_a_file_that_cannot_be_read_nothing_is_kept)
 {
 	uint64_t table, node;
 	struct fuse_open_out out;
@@ -717,7 +716,7 @@ static void of_a_file_that_cannot_be_read_nothing_is_kept(void **state)
 }
 
 /* A session of cellctl's, which has asked for nothing. */
-static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
+TEST(who_waits_for_a_session_goes_on_at_a_signal)
 {
 	struct fuse_interrupt_in in = {0};
 	struct fuse_read_in read = {.size = 100};
@@ -741,7 +740,7 @@ static void who_waits_for_a_session_goes_on_at_a_signal(void **state)
 }
 
 /* The kernel has a version that went by another name, and has not heard of it. */
-static void what_has_gone_is_not_made_anew_by_who_changes_it(void **state)
+TEST(what_has_gone_is_not_made_anew_by_who_changes_it)
 {
 	struct fuse_open_in in = {.flags = O_WRONLY};
 	uint64_t table, row, column, node;
@@ -770,7 +769,7 @@ static void what_has_gone_is_not_made_anew_by_who_changes_it(void **state)
 }
 
 /* It was removed between the kernel's look-up and what is asked of it. */
-static void what_was_removed_is_not_made_anew_by_who_writes_it(void **state)
+TEST(what_was_removed_is_not_made_anew_by_who_writes_it)
 {
 	struct fuse_open_in in = {.flags = O_WRONLY};
 	uint64_t table, row, node, handle;
@@ -809,7 +808,7 @@ static void removes_the_cell(void)
 	answer = own;
 }
 
-static void who_makes_what_goes_again_and_again_has_made_it(void **state)
+TEST(who_makes_what_goes_again_and_again_has_made_it)
 {
 	uint64_t table;
 	struct world w;
@@ -829,7 +828,7 @@ static void who_makes_what_goes_again_and_again_has_made_it(void **state)
 	world_end(&w);
 }
 
-static void a_walk_is_known_when_the_kernel_has_forgotten_its_way(void **state)
+TEST(a_walk_is_known_when_the_kernel_has_forgotten_its_way)
 {
 	struct fuse_open_in in = {.flags = O_RDONLY};
 	uint64_t table, row, family, column[2], file;
@@ -855,7 +854,7 @@ static void a_walk_is_known_when_the_kernel_has_forgotten_its_way(void **state)
 	world_end(&w);
 }
 
-static void a_scratch_file_that_was_removed_is_opened_once_at_most(void **state)
+TEST(a_scratch_file_that_was_removed_is_opened_once_at_most)
 {
 	struct fuse_open_in in = {.flags = O_RDONLY};
 	uint64_t table, row, node, renamed, handle;
@@ -894,7 +893,7 @@ static void a_scratch_file_that_was_removed_is_opened_once_at_most(void **state)
 	world_end(&w);
 }
 
-static void a_file_is_cut_by_its_path(void **state)
+TEST(a_file_is_cut_by_its_path)
 {
 	uint64_t table, row, file, handle;
 	struct world w;
@@ -911,7 +910,7 @@ static void a_file_is_cut_by_its_path(void **state)
 	world_end(&w);
 }
 
-static void a_table_that_is_no_more_takes_no_schema(void **state)
+TEST(a_table_that_is_no_more_takes_no_schema)
 {
 	struct fuse_getattr_in in = {0};
 	struct schema schema;
@@ -941,7 +940,7 @@ static void a_table_that_is_no_more_takes_no_schema(void **state)
 	world_end(&w);
 }
 
-static void who_owns_a_table_is_apart_from_who_may_use_it(void **state)
+TEST(who_owns_a_table_is_apart_from_who_may_use_it)
 {
 	struct fuse_attr_out out;
 	uint64_t table;
@@ -956,54 +955,4 @@ static void who_owns_a_table_is_apart_from_who_may_use_it(void **state)
 	memcpy(&out, answer.data, sizeof(out));
 	assert_int_equal(out.attr.mode, S_IFDIR);
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_open_is_open_until_it_is_closed),
-		cmocka_unit_test(a_file_is_its_makers_until_it_is_published),
-		cmocka_unit_test(a_file_without_a_type_is_a_regular_one),
-		cmocka_unit_test(
-			a_scratch_file_has_the_mode_that_it_is_made_with),
-		cmocka_unit_test(
-			a_file_that_goes_as_another_opens_it_is_absent),
-		cmocka_unit_test(
-			a_reader_keeps_its_value_and_who_writes_has_another_node),
-		cmocka_unit_test(
-			a_reader_keeps_its_size_while_a_put_is_not_told_yet),
-		cmocka_unit_test(
-			a_reader_is_newer_than_a_look_up_that_took_long),
-		cmocka_unit_test(
-			what_was_closed_is_cached_for_who_reads_it_next),
-		cmocka_unit_test(who_is_about_to_read_a_file_has_its_size),
-		cmocka_unit_test(who_has_emptied_a_file_finds_it_empty),
-		cmocka_unit_test(what_goes_while_it_is_asked_for_is_not_empty),
-		cmocka_unit_test(
-			a_change_that_ends_as_one_opens_a_file_was_under_way),
-		cmocka_unit_test(
-			while_many_rows_change_another_table_is_cached),
-		cmocka_unit_test(
-			a_reader_keeps_its_size_beside_one_of_an_older_version),
-		cmocka_unit_test(a_read_ends_where_the_value_does),
-		cmocka_unit_test(a_stream_holds_what_its_text_takes),
-		cmocka_unit_test(a_directory_that_is_refused_holds_nothing),
-		cmocka_unit_test(of_a_file_that_cannot_be_read_nothing_is_kept),
-		cmocka_unit_test(who_waits_for_a_session_goes_on_at_a_signal),
-		cmocka_unit_test(
-			what_has_gone_is_not_made_anew_by_who_changes_it),
-		cmocka_unit_test(
-			what_was_removed_is_not_made_anew_by_who_writes_it),
-		cmocka_unit_test(
-			who_makes_what_goes_again_and_again_has_made_it),
-		cmocka_unit_test(
-			a_walk_is_known_when_the_kernel_has_forgotten_its_way),
-		cmocka_unit_test(
-			a_scratch_file_that_was_removed_is_opened_once_at_most),
-		cmocka_unit_test(a_file_is_cut_by_its_path),
-		cmocka_unit_test(a_table_that_is_no_more_takes_no_schema),
-		cmocka_unit_test(who_owns_a_table_is_apart_from_who_may_use_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void assert_no_room(struct world *w, uint64_t dir, const char *name,
 	room = before;
 }
 
-static void a_directory_that_finds_no_room_is_refused_whole(void **state)
+TEST(a_directory_that_finds_no_room_is_refused_whole)
 {
 	uint64_t table, row, family, put;
 	struct world w;
@@ -136,8 +136,7 @@ static void makes_a_column(void)
 	answer = own;
 }
 
-static void
-a_directory_that_is_refused_stays_for_what_came_into_it(void **state)
+TEST(a_directory_that_is_refused_stays_for_what_came_into_it)
 {
 	uint64_t table;
 	struct world w;
@@ -152,7 +151,7 @@ a_directory_that_is_refused_stays_for_what_came_into_it(void **state)
 	world_end(&w);
 }
 
-static void a_table_needs_no_room(void **state)
+TEST(a_table_needs_no_room)
 {
 	struct world w;
 
@@ -162,7 +161,7 @@ static void a_table_needs_no_room(void **state)
 	world_end(&w);
 }
 
-static void a_scratch_file_that_finds_no_room_is_refused_whole(void **state)
+TEST(a_scratch_file_that_finds_no_room_is_refused_whole)
 {
 	uint64_t table, row;
 	struct world w;
@@ -183,7 +182,7 @@ static void a_scratch_file_that_finds_no_room_is_refused_whole(void **state)
 	world_end(&w);
 }
 
-static void of_two_who_make_a_table_one_hears_that_it_is_there(void **state)
+TEST(of_two_who_make_a_table_one_hears_that_it_is_there)
 {
 	uint64_t live;
 	struct world w;
@@ -210,7 +209,7 @@ static void assert_fails(struct world *w, uint64_t dir, const char *name,
 	assert_int_equal(handles_count(w->fs->handles), 0);
 }
 
-static void what_cannot_be_had_fails_and_leaves_nothing(void **state)
+TEST(what_cannot_be_had_fails_and_leaves_nothing)
 {
 	static const struct {
 		const char *name;
@@ -282,7 +281,7 @@ static void assert_handle_given_back(struct world *w, uint64_t node,
 	assert_int_equal(handles_count(w->fs->handles), 0);
 }
 
-static void what_nobody_takes_is_given_back(void **state)
+TEST(what_nobody_takes_is_given_back)
 {
 	uint64_t table, row, file;
 	struct world w;
@@ -316,7 +315,7 @@ static void assert_stays_known(struct world *w, uint64_t node, uint64_t dir,
 	assert_true(nodes_known(w->fs->nodes, node, false));
 }
 
-static void what_the_kernel_has_already_stays_its_own(void **state)
+TEST(what_the_kernel_has_already_stays_its_own)
 {
 	uint64_t table, row, file;
 	struct world w;
@@ -342,7 +341,7 @@ static void what_the_kernel_has_already_stays_its_own(void **state)
 	world_end(&w);
 }
 
-static void a_node_is_given_once_by_a_request(void **state)
+TEST(a_node_is_given_once_by_a_request)
 {
 	uint64_t table, row;
 	struct world w;
@@ -378,7 +377,7 @@ static uint64_t listed(const char *name, uint64_t *at)
 	return 0;
 }
 
-static void what_a_listing_gives_is_given_once(void **state)
+TEST(what_a_listing_gives_is_given_once)
 {
 	struct fuse_open_in open = {.flags = O_RDONLY};
 	struct fuse_read_in in = {.size = 1000};
@@ -414,7 +413,7 @@ static void what_a_listing_gives_is_given_once(void **state)
 	world_end(&w);
 }
 
-static void in_put_a_directory_has_the_node_of_the_tables(void **state)
+TEST(in_put_a_directory_has_the_node_of_the_tables)
 {
 	uint64_t table, row, put_row;
 	struct world w;
@@ -429,27 +428,4 @@ static void in_put_a_directory_has_the_node_of_the_tables(void **state)
 	forget(&w, row);
 	assert_int_equal(fs_dir_node(w.fs, put_row, true), 0);
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_directory_that_finds_no_room_is_refused_whole),
-		cmocka_unit_test(
-			a_directory_that_is_refused_stays_for_what_came_into_it),
-		cmocka_unit_test(a_table_needs_no_room),
-		cmocka_unit_test(
-			a_scratch_file_that_finds_no_room_is_refused_whole),
-		cmocka_unit_test(
-			of_two_who_make_a_table_one_hears_that_it_is_there),
-		cmocka_unit_test(what_cannot_be_had_fails_and_leaves_nothing),
-		cmocka_unit_test(what_nobody_takes_is_given_back),
-		cmocka_unit_test(what_the_kernel_has_already_stays_its_own),
-		cmocka_unit_test(a_node_is_given_once_by_a_request),
-		cmocka_unit_test(what_a_listing_gives_is_given_once),
-		cmocka_unit_test(in_put_a_directory_has_the_node_of_the_tables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,7 +201,7 @@ static int opened_beside(void)
 	return answered;
 }
 
-static void a_draft_stays_while_its_file_does(void **state)
+TEST(a_draft_stays_while_its_file_does)
 {
 	uint64_t table, row, other;
 	struct world w;
@@ -232,7 +232,7 @@ static void a_draft_stays_while_its_file_does(void **state)
 	world_end(&w);
 }
 
-static void what_is_replaced_or_removed_comes_back_by_no_close(void **state)
+TEST(what_is_replaced_or_removed_comes_back_by_no_close)
 {
 	uint64_t table, row;
 	struct world w;
@@ -275,7 +275,7 @@ static void what_is_replaced_or_removed_comes_back_by_no_close(void **state)
 	world_end(&w);
 }
 
-static void what_is_written_to_a_file_as_it_is_put_is_refused(void **state)
+TEST(what_is_written_to_a_file_as_it_is_put_is_refused)
 {
 	struct fuse_rename2_in in = {0};
 	uint64_t table, row, stage;
@@ -326,7 +326,7 @@ static void what_is_written_to_a_file_as_it_is_put_is_refused(void **state)
 }
 
 /* The size that the kernel believes is that of what was there before. */
-static void what_the_kernel_has_not_heard_of_is_not_cached(void **state)
+TEST(what_the_kernel_has_not_heard_of_is_not_cached)
 {
 	struct fuse_write_in line = {.size = 10};
 	struct fuse_rename2_in in = {0};
@@ -381,7 +381,7 @@ static void what_the_kernel_has_not_heard_of_is_not_cached(void **state)
 	world_end(&w);
 }
 
-static void a_version_that_is_aside_hides_no_other(void **state)
+TEST(a_version_that_is_aside_hides_no_other)
 {
 	uint64_t table, row, one, two;
 	struct world w;
@@ -411,7 +411,7 @@ static void a_version_that_is_aside_hides_no_other(void **state)
 	world_end(&w);
 }
 
-static void a_file_is_of_one_version_and_a_version_of_one_file(void **state)
+TEST(a_file_is_of_one_version_and_a_version_of_one_file)
 {
 	const struct bytes empty = bytes_of(NULL, 0);
 	uint64_t table, column, one, two;
@@ -464,7 +464,7 @@ static void assert_stays(struct world *w, uint64_t column, unsigned *of,
 	assert_int_equal(overlay_count(w->fs->overlay), entries + 4);
 }
 
-static void a_version_that_cannot_be_moved_aside_stays(void **state)
+TEST(a_version_that_cannot_be_moved_aside_stays)
 {
 	uint64_t table, column, node;
 	struct world w;
@@ -497,7 +497,7 @@ static bool is_stored(struct world *w, int64_t ts)
 	return r > 0 && cell.ts == ts;
 }
 
-static void what_a_failed_rename_would_have_replaced_stays(void **state)
+TEST(what_a_failed_rename_would_have_replaced_stays)
 {
 	uint64_t table, column, node, old, entries, live;
 	struct world w;
@@ -535,7 +535,7 @@ static void what_a_failed_rename_would_have_replaced_stays(void **state)
 	world_end(&w);
 }
 
-static void a_version_that_is_moved_onto_itself_stays(void **state)
+TEST(a_version_that_is_moved_onto_itself_stays)
 {
 	uint64_t table, row, column;
 	struct world w;
@@ -550,7 +550,7 @@ static void a_version_that_is_moved_onto_itself_stays(void **state)
 	world_end(&w);
 }
 
-static void what_is_in_memory_of_a_row_goes_on_in_the_one_staged(void **state)
+TEST(what_is_in_memory_of_a_row_goes_on_in_the_one_staged)
 {
 	struct fuse_rename2_in in = {0};
 	struct overlay_entry e;
@@ -583,7 +583,7 @@ static void what_is_in_memory_of_a_row_goes_on_in_the_one_staged(void **state)
 	world_end(&w);
 }
 
-static void what_is_not_there_is_not_renamed(void **state)
+TEST(what_is_not_there_is_not_renamed)
 {
 	uint64_t table, row;
 	struct world w;
@@ -593,29 +593,4 @@ static void what_is_not_there_is_not_renamed(void **state)
 	assert_int_equal(rename_in(&w, row, "f:none", "f:x"), -ENOENT);
 	assert_int_equal(rename_in(&w, row, "f:none", ".a.swp"), -ENOENT);
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_version_that_is_aside_hides_no_other),
-		cmocka_unit_test(
-			a_file_is_of_one_version_and_a_version_of_one_file),
-		cmocka_unit_test(a_version_that_cannot_be_moved_aside_stays),
-		cmocka_unit_test(
-			what_a_failed_rename_would_have_replaced_stays),
-		cmocka_unit_test(a_version_that_is_moved_onto_itself_stays),
-		cmocka_unit_test(
-			what_is_in_memory_of_a_row_goes_on_in_the_one_staged),
-		cmocka_unit_test(what_is_not_there_is_not_renamed),
-		cmocka_unit_test(a_draft_stays_while_its_file_does),
-		cmocka_unit_test(
-			what_is_replaced_or_removed_comes_back_by_no_close),
-		cmocka_unit_test(
-			what_is_written_to_a_file_as_it_is_put_is_refused),
-		cmocka_unit_test(
-			what_the_kernel_has_not_heard_of_is_not_cached),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

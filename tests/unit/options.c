@@ -30,7 +30,7 @@ static void assert_refused(const char *words, const char *said)
 	options_free(&o);
 }
 
-static void paths_and_options_come_in_any_order(void **state)
+TEST(paths_and_options_come_in_any_order)
 {
 	struct options o;
 
@@ -51,7 +51,7 @@ static void paths_and_options_come_in_any_order(void **state)
 	options_free(&o);
 }
 
-static void sizes_have_units(void **state)
+TEST(sizes_have_units)
 {
 	struct options o;
 
@@ -71,7 +71,7 @@ static void sizes_have_units(void **state)
 	assert_refused("s m -o cache=99999999999G", "cache");
 }
 
-static void a_part_is_named_by_its_path(void **state)
+TEST(a_part_is_named_by_its_path)
 {
 	struct options o;
 	struct buf text = {0};
@@ -88,7 +88,7 @@ static void a_part_is_named_by_its_path(void **state)
 	assert_refused("s m -o root", "needs a value");
 }
 
-static void what_is_wrong_is_named(void **state)
+TEST(what_is_wrong_is_named)
 {
 	assert_refused("s m -o sync,frob", "frob");
 	assert_refused("s m -o attr_timeout=-1", "attr_timeout=-1");
@@ -114,7 +114,7 @@ static void what_is_wrong_is_named(void **state)
 	assert_refused("s", "MOUNTPOINT");
 }
 
-static void what_fstab_adds_is_passed_over(void **state)
+TEST(what_fstab_adds_is_passed_over)
 {
 	struct options o;
 
@@ -155,7 +155,7 @@ static void what_fstab_adds_is_passed_over(void **state)
 	assert_refused("s m -o remount", "\"remount\"");
 }
 
-static void what_is_in_force_is_written_a_line_each(void **state)
+TEST(what_is_in_force_is_written_a_line_each)
 {
 	struct buf text = {0};
 	struct options o;
@@ -177,7 +177,7 @@ static void what_is_in_force_is_written_a_line_each(void **state)
 	options_free(&o);
 }
 
-static void mount_calls_it_by_a_helpers_name(void **state)
+TEST(mount_calls_it_by_a_helpers_name)
 {
 	struct options o;
 
@@ -203,19 +203,4 @@ static void mount_calls_it_by_a_helpers_name(void **state)
 	assert_true(o.foreground && o.debug);
 	options_free(&o);
 	assert_refused("s m -t cellfs", "unknown option");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_and_options_come_in_any_order),
-		cmocka_unit_test(sizes_have_units),
-		cmocka_unit_test(a_part_is_named_by_its_path),
-		cmocka_unit_test(what_is_wrong_is_named),
-		cmocka_unit_test(what_fstab_adds_is_passed_over),
-		cmocka_unit_test(mount_calls_it_by_a_helpers_name),
-		cmocka_unit_test(what_is_in_force_is_written_a_line_each),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

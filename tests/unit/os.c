@@ -45,6 +45,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(set_up, tear_down);
+
 static struct os_file *make(struct place *p, const char *name)
 {
 	struct os_file *f;
@@ -53,7 +55,7 @@ static struct os_file *make(struct place *p, const char *name)
 	return f;
 }
 
-static void a_directory_is_made_private(void **state)
+TEST(a_directory_is_made_private)
 {
 	struct place *p = *state;
 	struct os_dir *d;
@@ -77,7 +79,7 @@ static void a_directory_is_made_private(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
-static void what_was_written_is_read_and_ends_at_the_end(void **state)
+TEST(what_was_written_is_read_and_ends_at_the_end)
 {
 	struct place *p = *state;
 	struct os_file *f = make(p, "a");
@@ -96,7 +98,7 @@ static void what_was_written_is_read_and_ends_at_the_end(void **state)
 	assert_int_equal(os_finish(f), 0);
 }
 
-static void writing_out_changes_nothing(void **state)
+TEST(writing_out_changes_nothing)
 {
 	struct place *p = *state;
 	struct os_file *f = make(p, "a");
@@ -112,7 +114,7 @@ static void writing_out_changes_nothing(void **state)
 	assert_int_equal(os_finish(f), 0);
 }
 
-static void files_are_private_and_exclusive_when_asked(void **state)
+TEST(files_are_private_and_exclusive_when_asked)
 {
 	struct place *p = *state;
 	struct os_file *f = make(p, "a"), *g;
@@ -138,7 +140,7 @@ static void files_are_private_and_exclusive_when_asked(void **state)
 	assert_non_null(strstr(store_why(), "cannot open b"));
 }
 
-static void links_fifos_and_directories_are_refused(void **state)
+TEST(links_fifos_and_directories_are_refused)
 {
 	struct place *p = *state;
 	char path[96];
@@ -156,7 +158,7 @@ static void links_fifos_and_directories_are_refused(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
-static void direct_is_only_a_hint(void **state)
+TEST(direct_is_only_a_hint)
 {
 	struct place *p = *state;
 	struct os_file *f;
@@ -178,7 +180,7 @@ static void direct_is_only_a_hint(void **state)
 	os_close(f);
 }
 
-static void a_synced_write_works_on_every_file(void **state)
+TEST(a_synced_write_works_on_every_file)
 {
 	struct place *p = *state;
 	struct os_file *f = make(p, "a"), *direct, *read_only;
@@ -210,7 +212,7 @@ static void a_synced_write_works_on_every_file(void **state)
 	os_close(f);
 }
 
-static void allocated_space_is_zero_and_has_its_size(void **state)
+TEST(allocated_space_is_zero_and_has_its_size)
 {
 	struct place *p = *state;
 	struct os_file *f = make(p, "a");
@@ -230,7 +232,7 @@ static void allocated_space_is_zero_and_has_its_size(void **state)
 	os_close(f);
 }
 
-static void stores_to_a_mapping_are_in_the_file(void **state)
+TEST(stores_to_a_mapping_are_in_the_file)
 {
 	struct place *p = *state;
 	struct os_file *f = make(p, "ring");
@@ -280,7 +282,7 @@ static struct os_file *make_pages(struct place *p, const void **map)
 	return f;
 }
 
-static void a_copy_of_what_was_cut_off_fails(void **state)
+TEST(a_copy_of_what_was_cut_off_fails)
 {
 	char buf[16] = "";
 	const void *map;
@@ -313,7 +315,7 @@ static void *copy_cut_off(void *arg)
 	return good ? arg : NULL;
 }
 
-static void threads_copy_what_was_cut_off(void **state)
+TEST(threads_copy_what_was_cut_off)
 {
 	const void *map;
 	struct os_file *f = make_pages(*state, &map);
@@ -332,7 +334,7 @@ static void threads_copy_what_was_cut_off(void **state)
 	os_close(f);
 }
 
-static void a_handler_of_before_is_asked_and_comes_back(void **state)
+TEST(a_handler_of_before_is_asked_and_comes_back)
 {
 	const struct sigaction other = {.sa_handler = other_handler};
 	struct sigaction was;
@@ -368,7 +370,7 @@ static void touch_cut_off(struct os_file *f, const char *map)
 	_exit(*((const volatile char *)again + 5000));
 }
 
-static void a_touch_that_is_no_copy_is_fatal(void **state)
+TEST(a_touch_that_is_no_copy_is_fatal)
 {
 	const void *map;
 	struct os_file *f = make_pages(*state, &map);
@@ -395,7 +397,7 @@ static int refuse(void *arg, const char *name)
 	return -EXDEV;
 }
 
-static void entries_are_listed_renamed_and_removed(void **state)
+TEST(entries_are_listed_renamed_and_removed)
 {
 	struct place *p = *state;
 	int n = 0;
@@ -462,7 +464,7 @@ static const char *lock_text(struct place *p)
 	return text;
 }
 
-static void a_lock_names_its_holder_and_ends_empty(void **state)
+TEST(a_lock_names_its_holder_and_ends_empty)
 {
 	struct place *p = *state;
 	char mine[16];
@@ -481,7 +483,7 @@ static void a_lock_names_its_holder_and_ends_empty(void **state)
 	assert_string_equal(lock_text(p), "");
 }
 
-static void readers_share_a_lock_and_write_nothing(void **state)
+TEST(readers_share_a_lock_and_write_nothing)
 {
 	struct place *p = *state;
 	int pid = -1;
@@ -495,7 +497,7 @@ static void readers_share_a_lock_and_write_nothing(void **state)
 	assert_true(may_lock(p->path, false, &pid));
 }
 
-static void a_lock_outlives_its_file(void **state)
+TEST(a_lock_outlives_its_file)
 {
 	struct place *p = *state;
 	int pid;
@@ -513,7 +515,7 @@ static void a_lock_outlives_its_file(void **state)
 	assert_true(may_lock(p->path, false, &pid));
 }
 
-static void a_lock_goes_with_its_directory(void **state)
+TEST(a_lock_goes_with_its_directory)
 {
 	struct place *p = *state;
 	struct os_dir *late = again(p->path);
@@ -537,7 +539,7 @@ static void a_lock_goes_with_its_directory(void **state)
 	unlock(p);
 }
 
-static void a_lock_of_the_file_alone_is_respected(void **state)
+TEST(a_lock_of_the_file_alone_is_respected)
 {
 	struct place *p = *state;
 	char path[96];
@@ -554,7 +556,7 @@ static void a_lock_of_the_file_alone_is_respected(void **state)
 	assert_true(may_lock(p->path, false, &pid));
 }
 
-static void the_dead_hold_no_lock(void **state)
+TEST(the_dead_hold_no_lock)
 {
 	struct place *p = *state;
 	struct os_file *f;
@@ -579,7 +581,7 @@ static void the_dead_hold_no_lock(void **state)
 	assert_true(may_lock(p->path, false, &pid));
 }
 
-static void what_is_no_file_is_no_lock(void **state)
+TEST(what_is_no_file_is_no_lock)
 {
 	struct place *p = *state;
 	char path[96];
@@ -593,7 +595,7 @@ static void what_is_no_file_is_no_lock(void **state)
 	assert_int_equal(os_dir_lock(p->dir, p->path, false, &pid), 1);
 }
 
-static void clocks_go_on_and_chance_differs(void **state)
+TEST(clocks_go_on_and_chance_differs)
 {
 	struct os *os = os_posix();
 	uint64_t t = os_monotonic_ns(os);
@@ -604,7 +606,7 @@ static void clocks_go_on_and_chance_differs(void **state)
 }
 
 /* With a condition of the time of day it would be over at once. */
-static void a_wait_ends_by_the_clock_that_nobody_sets(void **state)
+TEST(a_wait_ends_by_the_clock_that_nobody_sets)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	uint64_t until = monotonic_ns() + 5 * NS_PER_MS;
@@ -620,7 +622,7 @@ static void a_wait_ends_by_the_clock_that_nobody_sets(void **state)
 	pthread_cond_destroy(&cond);
 }
 
-static void space_adds_up(void **state)
+TEST(space_adds_up)
 {
 	struct place *p = *state;
 	uint64_t total, left, usable;
@@ -630,7 +632,7 @@ static void space_adds_up(void **state)
 }
 
 /* Else some thousands of them are all the addresses that 32 bits have. */
-static void less_than_a_huge_page_takes_no_address_of_others(void **state)
+TEST(less_than_a_huge_page_takes_no_address_of_others)
 {
 	enum {
 		PIECES = 32
@@ -647,38 +649,4 @@ static void less_than_a_huge_page_takes_no_address_of_others(void **state)
 	assert_true(aligned < PIECES);
 	for (size_t i = 0; i < PIECES; i++)
 		os_pages_free(piece[i], size);
-}
-
-int main(void)
-{
-#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(a_directory_is_made_private),
-		TEST(what_was_written_is_read_and_ends_at_the_end),
-		TEST(writing_out_changes_nothing),
-		TEST(files_are_private_and_exclusive_when_asked),
-		TEST(links_fifos_and_directories_are_refused),
-		TEST(direct_is_only_a_hint),
-		TEST(a_synced_write_works_on_every_file),
-		TEST(allocated_space_is_zero_and_has_its_size),
-		TEST(stores_to_a_mapping_are_in_the_file),
-		TEST(a_copy_of_what_was_cut_off_fails),
-		TEST(threads_copy_what_was_cut_off),
-		TEST(a_handler_of_before_is_asked_and_comes_back),
-		TEST(a_touch_that_is_no_copy_is_fatal),
-		TEST(entries_are_listed_renamed_and_removed),
-		TEST(a_lock_names_its_holder_and_ends_empty),
-		TEST(readers_share_a_lock_and_write_nothing),
-		TEST(a_lock_outlives_its_file),
-		TEST(a_lock_goes_with_its_directory),
-		TEST(a_lock_of_the_file_alone_is_respected),
-		TEST(the_dead_hold_no_lock),
-		TEST(what_is_no_file_is_no_lock),
-		TEST(clocks_go_on_and_chance_differs),
-		TEST(a_wait_ends_by_the_clock_that_nobody_sets),
-		TEST(space_adds_up),
-		TEST(less_than_a_huge_page_takes_no_address_of_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

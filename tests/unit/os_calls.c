@@ -115,6 +115,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(set_up, tear_down);
+
 static void holds(struct place *p, const char *text)
 {
 	char back[64] = "";
@@ -124,7 +126,7 @@ static void holds(struct place *p, const char *text)
 	assert_string_equal(back, text);
 }
 
-static void a_synced_write_asks_for_it_in_the_call(void **state)
+TEST(a_synced_write_asks_for_it_in_the_call)
 {
 	struct place *p = *state;
 
@@ -135,7 +137,7 @@ static void a_synced_write_asks_for_it_in_the_call(void **state)
 	holds(*state, "hello");
 }
 
-static void a_plain_write_syncs_nothing(void **state)
+TEST(a_plain_write_syncs_nothing)
 {
 	struct place *p = *state;
 
@@ -145,7 +147,7 @@ static void a_plain_write_syncs_nothing(void **state)
 	holds(*state, "hello");
 }
 
-static void a_short_write_goes_on_each_part_synced(void **state)
+TEST(a_short_write_goes_on_each_part_synced)
 {
 	struct place *p = *state;
 
@@ -160,7 +162,7 @@ static void a_short_write_goes_on_each_part_synced(void **state)
 	holds(*state, "HELLO world");
 }
 
-static void a_short_read_goes_on(void **state)
+TEST(a_short_read_goes_on)
 {
 	struct place *p = *state;
 	char back[16] = "";
@@ -172,7 +174,7 @@ static void a_short_read_goes_on(void **state)
 	assert_true(calls.reads >= 4);
 }
 
-static void an_interrupted_write_is_made_again(void **state)
+TEST(an_interrupted_write_is_made_again)
 {
 	struct place *p = *state;
 
@@ -182,7 +184,7 @@ static void an_interrupted_write_is_made_again(void **state)
 	holds(*state, "hello");
 }
 
-static void where_no_write_can_be_synced_a_sync_follows(void **state)
+TEST(where_no_write_can_be_synced_a_sync_follows)
 {
 	struct place *p = *state;
 
@@ -196,7 +198,7 @@ static void where_no_write_can_be_synced_a_sync_follows(void **state)
 	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), -EIO);
 }
 
-static void a_synced_write_that_fails_fails(void **state)
+TEST(a_synced_write_that_fails_fails)
 {
 	struct place *p = *state;
 
@@ -205,7 +207,7 @@ static void a_synced_write_that_fails_fails(void **state)
 	assert_int_equal(calls.fdatasyncs, 0);
 }
 
-static void a_sync_is_one_call_and_its_failure_is_told_once(void **state)
+TEST(a_sync_is_one_call_and_its_failure_is_told_once)
 {
 	struct place *p = *state;
 
@@ -219,7 +221,7 @@ static void a_sync_is_one_call_and_its_failure_is_told_once(void **state)
 	assert_int_equal(calls.fdatasyncs, 3);
 }
 
-static void a_directory_is_synced_and_fails_as_a_file_does(void **state)
+TEST(a_directory_is_synced_and_fails_as_a_file_does)
 {
 	struct place *p = *state;
 
@@ -227,23 +229,4 @@ static void a_directory_is_synced_and_fails_as_a_file_does(void **state)
 	assert_int_equal(calls.fsyncs, 1);
 	calls.sync_error = EIO;
 	assert_int_equal(os_dir_sync(p->dir), -EIO);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_synced_write_asks_for_it_in_the_call),
-		TEST(a_plain_write_syncs_nothing),
-		TEST(a_short_write_goes_on_each_part_synced),
-		TEST(a_short_read_goes_on),
-		TEST(an_interrupted_write_is_made_again),
-		TEST(where_no_write_can_be_synced_a_sync_follows),
-		TEST(a_synced_write_that_fails_fails),
-		TEST(a_sync_is_one_call_and_its_failure_is_told_once),
-		TEST(a_directory_is_synced_and_fails_as_a_file_does),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

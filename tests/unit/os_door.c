@@ -332,6 +332,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(set_up, tear_down);
+
 static void below(const struct place *p, const char *name, char path[96])
 {
 	snprintf(path, 96, "%s/%s", p->path, name);
@@ -563,7 +565,7 @@ static int with_failure(struct place *p, int (*run)(struct place *),
 	return r;
 }
 
-static void each_call_that_fails_is_told_and_leaves_nothing_open(void **state)
+TEST(each_call_that_fails_is_told_and_leaves_nothing_open)
 {
 	struct place *p = *state;
 	const int errors[] = {EIO, ENOSPC, EMFILE};
@@ -607,7 +609,7 @@ static void each_call_that_fails_is_told_and_leaves_nothing_open(void **state)
 	assert_true(total > 45);
 }
 
-static void descriptor_0_is_one_like_others(void **state)
+TEST(descriptor_0_is_one_like_others)
 {
 	struct place *p = *state;
 	int kept = dup(0);
@@ -626,7 +628,7 @@ static void descriptor_0_is_one_like_others(void **state)
 	__real_close(kept);
 }
 
-static void an_interrupted_call_is_made_again(void **state)
+TEST(an_interrupted_call_is_made_again)
 {
 	const struct {
 		const char *call;
@@ -650,7 +652,7 @@ static void an_interrupted_call_is_made_again(void **state)
 			 -EIO);
 }
 
-static void a_parent_that_cannot_be_synced_is_no_reason(void **state)
+TEST(a_parent_that_cannot_be_synced_is_no_reason)
 {
 	const char *const parents[][2] = {
 		{"/", "/"},	   {"/a", "/"}, {"/a//", "/"}, {"/a/b", "/a"},
@@ -687,7 +689,7 @@ static void a_parent_that_cannot_be_synced_is_no_reason(void **state)
 	}
 }
 
-static void a_directory_below_is_made_durably(void **state)
+TEST(a_directory_below_is_made_durably)
 {
 	struct place *p = *state;
 	struct os_dir *d, *again;
@@ -725,7 +727,7 @@ static int stop_at(void *arg, const char *name)
 	return --*left ? 1 : -ECANCELED;
 }
 
-static void a_listing_ends_when_it_is_told_to(void **state)
+TEST(a_listing_ends_when_it_is_told_to)
 {
 	struct place *p = *state;
 	struct os_file *g;
@@ -741,7 +743,7 @@ static void a_listing_ends_when_it_is_told_to(void **state)
 	assert_int_equal(os_unlink(p->dir, "g"), 0);
 }
 
-static void space_is_what_the_system_says(void **state)
+TEST(space_is_what_the_system_says)
 {
 	struct place *p = *state;
 	struct statvfs st;
@@ -755,7 +757,7 @@ static void space_is_what_the_system_says(void **state)
 	assert_true(avail > total / 1000 || st.f_bfree < st.f_blocks / 100);
 }
 
-static void an_open_asks_for_what_its_flags_say(void **state)
+TEST(an_open_asks_for_what_its_flags_say)
 {
 	const int always = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	const struct {
@@ -797,7 +799,7 @@ static int open_again(struct place *p)
 	return r;
 }
 
-static void only_a_creating_open_changes_the_mode(void **state)
+TEST(only_a_creating_open_changes_the_mode)
 {
 	struct place *p = *state;
 	struct os_file *f;
@@ -828,7 +830,7 @@ static void only_a_creating_open_changes_the_mode(void **state)
 	assert_int_equal(with_failure(p, open_again, 1, EPERM, "fchmod"), 0);
 }
 
-static void where_direct_is_refused_the_cache_is_used(void **state)
+TEST(where_direct_is_refused_the_cache_is_used)
 {
 	struct place *p = *state;
 	struct os_file *f;
@@ -878,7 +880,7 @@ static void where_direct_is_refused_the_cache_is_used(void **state)
 			 -EIO);
 }
 
-static void a_huge_transfer_goes_by_parts(void **state)
+TEST(a_huge_transfer_goes_by_parts)
 {
 	struct place *p = *state;
 	const uint64_t part = (uint64_t)1 << 30, n = 2 * part + 5, at = 7;
@@ -906,7 +908,7 @@ static void a_huge_transfer_goes_by_parts(void **state)
 	assert_int_equal(os_pwrite_sync(p->file, "new!", 4, 0), -EIO);
 }
 
-static void writing_out_names_its_bytes(void **state)
+TEST(writing_out_names_its_bytes)
 {
 	struct place *p = *state;
 
@@ -917,7 +919,7 @@ static void writing_out_names_its_bytes(void **state)
 	assert_int_equal(k.sync_flags, SYNC_FILE_RANGE_WRITE);
 }
 
-static void space_that_no_call_allocates_is_written(void **state)
+TEST(space_that_no_call_allocates_is_written)
 {
 	struct place *p = *state;
 	const uint64_t n = 2 * MIB + 4096;
@@ -958,7 +960,7 @@ static void space_that_no_call_allocates_is_written(void **state)
 	assert_int_equal(path[0], 0);
 }
 
-static void a_mapping_asks_for_what_it_is_for(void **state)
+TEST(a_mapping_asks_for_what_it_is_for)
 {
 	struct place *p = *state;
 	struct os_file *f;
@@ -995,7 +997,7 @@ static bool says(const char *part)
 	return strstr(store_why(), part) != NULL;
 }
 
-static void what_others_may_write_is_refused_by_its_reason(void **state)
+TEST(what_others_may_write_is_refused_by_its_reason)
 {
 	struct place *p = *state;
 	struct stat st = {.st_mode = S_IFDIR | 0700, .st_nlink = 2};
@@ -1044,7 +1046,7 @@ static int open_of(struct os_dir *d, uid_t owner, unsigned names)
 	return r;
 }
 
-static void a_file_of_somebody_else_or_of_two_names_is_refused(void **state)
+TEST(a_file_of_somebody_else_or_of_two_names_is_refused)
 {
 	struct stat st = {.st_mode = S_IFDIR | 0700, .st_uid = 5};
 	struct place *p = *state;
@@ -1066,7 +1068,7 @@ static void a_file_of_somebody_else_or_of_two_names_is_refused(void **state)
 	os_dir_close(d);
 }
 
-static void times_are_in_the_units_they_say(void **state)
+TEST(times_are_in_the_units_they_say)
 {
 	const struct timespec at[] = {{12, 345000000}, {12, 999999999}};
 	const int64_t ms[] = {12345, 12999};
@@ -1090,7 +1092,7 @@ static int chance(struct place *p)
 	return os_random(os_posix()) == 0;
 }
 
-static void chance_needs_no_call(void **state)
+TEST(chance_needs_no_call)
 {
 	uint64_t a, b;
 
@@ -1108,32 +1110,4 @@ static void chance_needs_no_call(void **state)
 	b = os_random(os_posix());
 	assert_int_not_equal(a, b);
 	assert_int_not_equal(a >> 32, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_call_that_fails_is_told_and_leaves_nothing_open),
-		TEST(descriptor_0_is_one_like_others),
-		TEST(an_interrupted_call_is_made_again),
-		TEST(a_parent_that_cannot_be_synced_is_no_reason),
-		TEST(a_directory_below_is_made_durably),
-		TEST(a_listing_ends_when_it_is_told_to),
-		TEST(space_is_what_the_system_says),
-		TEST(an_open_asks_for_what_its_flags_say),
-		TEST(only_a_creating_open_changes_the_mode),
-		TEST(where_direct_is_refused_the_cache_is_used),
-		TEST(a_huge_transfer_goes_by_parts),
-		TEST(writing_out_names_its_bytes),
-		TEST(space_that_no_call_allocates_is_written),
-		TEST(a_mapping_asks_for_what_it_is_for),
-		TEST(what_others_may_write_is_refused_by_its_reason),
-		TEST(a_file_of_somebody_else_or_of_two_names_is_refused),
-		TEST(times_are_in_the_units_they_say),
-		TEST(chance_needs_no_call),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static void empty(struct fixture *f, int n)
 	assert_int_equal(overlay_count(f->ov), 0);
 }
 
-static void there_is_no_room_beyond_the_bound(void **state)
+TEST(there_is_no_room_beyond_the_bound)
 {
 	struct fixture f;
 	int n;
@@ -91,7 +91,7 @@ static void there_is_no_room_beyond_the_bound(void **state)
 	end(&f);
 }
 
-static void a_long_key_takes_more_room(void **state)
+TEST(a_long_key_takes_more_room)
 {
 	struct fixture f;
 	int n;
@@ -113,7 +113,7 @@ static void a_long_key_takes_more_room(void **state)
 	end(&f);
 }
 
-static void a_rename_takes_no_room(void **state)
+TEST(a_rename_takes_no_room)
 {
 	struct overlay_entry to = {
 		.kind = NODE_ROW, .ino = 9, .name = "a much longer name"};
@@ -150,7 +150,7 @@ static int left_while_listed(struct fixture *f, int n)
 	return (int)overlay_count(f->ov);
 }
 
-static void beyond_half_of_the_room_a_listing_keeps_no_entry(void **state)
+TEST(beyond_half_of_the_room_a_listing_keeps_no_entry)
 {
 	struct fixture f;
 	int n, left;
@@ -170,7 +170,7 @@ static void beyond_half_of_the_room_a_listing_keeps_no_entry(void **state)
 }
 
 /* What it has added may be what the store has by now. */
-static void a_delete_is_told_of_a_put_meanwhile(void **state)
+TEST(a_delete_is_told_of_a_put_meanwhile)
 {
 	struct bytes row = bytes_str("r");
 	struct fixture f;
@@ -187,18 +187,4 @@ static void a_delete_is_told_of_a_put_meanwhile(void **state)
 	overlay_delete_begin(f.ov, row);
 	assert_false(overlay_delete_end(f.ov, row));
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(there_is_no_room_beyond_the_bound),
-		cmocka_unit_test(a_long_key_takes_more_room),
-		cmocka_unit_test(a_rename_takes_no_room),
-		cmocka_unit_test(
-			beyond_half_of_the_room_a_listing_keeps_no_entry),
-		cmocka_unit_test(a_delete_is_told_of_a_put_meanwhile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

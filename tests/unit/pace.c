@@ -3,7 +3,7 @@
 
 #define MS 1000000ull
 
-static void a_little_is_written_at_once_and_the_rest_at_the_rate(void **state)
+TEST(a_little_is_written_at_once_and_the_rest_at_the_rate)
 {
 	struct pace p;
 
@@ -17,7 +17,7 @@ static void a_little_is_written_at_once_and_the_rest_at_the_rate(void **state)
 	pace_release(&p);
 }
 
-static void who_rests_saves_no_more_than_the_bucket_holds(void **state)
+TEST(who_rests_saves_no_more_than_the_bucket_holds)
 {
 	struct pace p;
 
@@ -27,7 +27,7 @@ static void who_rests_saves_no_more_than_the_bucket_holds(void **state)
 	pace_release(&p);
 }
 
-static void many_short_looks_fill_as_one_long_one(void **state)
+TEST(many_short_looks_fill_as_one_long_one)
 {
 	struct pace p;
 
@@ -40,7 +40,7 @@ static void many_short_looks_fill_as_one_long_one(void **state)
 }
 
 /* Threads look at the clock before they take the lock. */
-static void a_look_that_comes_late_pays_nothing(void **state)
+TEST(a_look_that_comes_late_pays_nothing)
 {
 	struct pace p;
 
@@ -52,7 +52,7 @@ static void a_look_that_comes_late_pays_nothing(void **state)
 	pace_release(&p);
 }
 
-static void a_debt_has_a_bound(void **state)
+TEST(a_debt_has_a_bound)
 {
 	struct pace p;
 
@@ -67,7 +67,7 @@ static void a_debt_has_a_bound(void **state)
 	pace_release(&p);
 }
 
-static void without_a_rate_nobody_waits(void **state)
+TEST(without_a_rate_nobody_waits)
 {
 	struct pace p;
 
@@ -75,19 +75,4 @@ static void without_a_rate_nobody_waits(void **state)
 	pace_take(&p, UINT64_MAX, 0);
 	assert_int_equal(pace_wait_ms(&p, 0), 0);
 	pace_release(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_little_is_written_at_once_and_the_rest_at_the_rate),
-		cmocka_unit_test(who_rests_saves_no_more_than_the_bucket_holds),
-		cmocka_unit_test(many_short_looks_fill_as_one_long_one),
-		cmocka_unit_test(a_look_that_comes_late_pays_nothing),
-		cmocka_unit_test(a_debt_has_a_bound),
-		cmocka_unit_test(without_a_rate_nobody_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static uint64_t now_ns(clockid_t which)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void the_start_is_before_now_and_not_long_ago(void **state)
+TEST(the_start_is_before_now_and_not_long_ago)
 {
 	struct process_figures p;
 	uint64_t up, now;
@@ -39,7 +39,7 @@ static uint64_t opened(void)
 	return n;
 }
 
-static void each_open_file_counts(void **state)
+TEST(each_open_file_counts)
 {
 	struct process_figures before, with, after;
 	int fd;
@@ -55,7 +55,7 @@ static void each_open_file_counts(void **state)
 	assert_int_equal(after.open_fds, before.open_fds);
 }
 
-static void the_limit_of_open_files_is_that_of_the_process(void **state)
+TEST(the_limit_of_open_files_is_that_of_the_process)
 {
 	struct process_figures p;
 	struct rlimit limit;
@@ -67,7 +67,7 @@ static void the_limit_of_open_files_is_that_of_the_process(void **state)
 	assert_int_equal(p.max_fds, 123);
 }
 
-static void what_the_kernel_does_not_say_is_nought(void **state)
+TEST(what_the_kernel_does_not_say_is_nought)
 {
 	struct process_figures p;
 	struct rlimit limit, none;
@@ -84,7 +84,7 @@ static void what_the_kernel_does_not_say_is_nought(void **state)
 	assert_int_equal(p.virtual_bytes, 0);
 }
 
-static void time_and_memory_grow(void **state)
+TEST(time_and_memory_grow)
 {
 	const size_t more = 64 << 20;
 	struct process_figures before, after;
@@ -103,18 +103,4 @@ static void time_and_memory_grow(void **state)
 	assert_true(after.virtual_bytes >= after.resident_bytes);
 	assert_true(after.resident_bytes < 64ull << 30);
 	free((void *)piece);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_start_is_before_now_and_not_long_ago),
-		cmocka_unit_test(each_open_file_counts),
-		cmocka_unit_test(
-			the_limit_of_open_files_is_that_of_the_process),
-		cmocka_unit_test(what_the_kernel_does_not_say_is_nought),
-		cmocka_unit_test(time_and_memory_grow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

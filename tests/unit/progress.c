@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 #include "tools/progress/progress.h"
 
-static void a_long_line_has_a_shorter_bar_and_is_whole(void **state)
+TEST(a_long_line_has_a_shorter_bar_and_is_whole)
 {
 	const struct timespec tick = {.tv_nsec = 2000000};
 	FILE *f = tmpfile();
@@ -29,13 +29,4 @@ static void a_long_line_has_a_shorter_bar_and_is_whole(void **state)
 	assert_ptr_equal(strstr(line, "export [#"), line);
 	assert_non_null(strstr(line, ".] "));
 	assert_non_null(strstr(line, " left\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_long_line_has_a_shorter_bar_and_is_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static int see(void *arg, struct bytes row, const struct pending *p, uint32_t n)
 	return 0;
 }
 
-static void what_was_written_is_read(void **state)
+TEST(what_was_written_is_read)
 {
 	struct buf b = sample();
 	struct told s = {0};
@@ -104,7 +104,7 @@ static void what_was_written_is_read(void **state)
 }
 
 /* A change of these bytes is a change of the format. */
-static void the_bytes_are_the_golden_ones(void **state)
+TEST(the_bytes_are_the_golden_ones)
 {
 	struct buf b = sample();
 
@@ -114,7 +114,7 @@ static void the_bytes_are_the_golden_ones(void **state)
 }
 
 /* Cut between rows it is a record of fewer; elsewhere it is refused. */
-static void every_cut_is_seen(void **state)
+TEST(every_cut_is_seen)
 {
 	struct buf b = sample();
 	struct told s;
@@ -152,7 +152,7 @@ static void flip_all(const struct buf *b)
 	}
 }
 
-static void no_flipped_byte_leads_outside(void **state)
+TEST(no_flipped_byte_leads_outside)
 {
 	struct buf b = sample();
 
@@ -171,7 +171,7 @@ static void refuse(const char *bytes, size_t len)
 	assert_false(s.wrong);
 }
 
-static void numbers_have_bounds(void **state)
+TEST(numbers_have_bounds)
 {
 	refuse("", 0);
 	/* Ten bytes hold 70 bits, 64 of them may be used. */
@@ -191,7 +191,7 @@ static struct note note_of(const struct buf *b)
 	return n;
 }
 
-static void a_note_of_the_time_is_passed_over(void **state)
+TEST(a_note_of_the_time_is_passed_over)
 {
 	static const int64_t times[] = {0, 1, 127, 128, TIME, INT64_MAX};
 
@@ -212,7 +212,7 @@ static void a_note_of_the_time_is_passed_over(void **state)
 	}
 }
 
-static void a_record_of_a_log_that_is_not_kept_has_no_note(void **state)
+TEST(a_record_of_a_log_that_is_not_kept_has_no_note)
 {
 	struct buf b = sample();
 	struct note n;
@@ -222,7 +222,7 @@ static void a_record_of_a_log_that_is_not_kept_has_no_note(void **state)
 }
 
 /* A clock before 1970 is no reason to refuse a change. */
-static void a_time_before_1970_is_1970(void **state)
+TEST(a_time_before_1970_is_1970)
 {
 	struct buf b = timed_sample(-5);
 
@@ -239,7 +239,7 @@ static struct buf note_sample(enum note_what what, struct bytes catalog)
 	return b;
 }
 
-static void a_note_of_tables_is_a_record_without_rows(void **state)
+TEST(a_note_of_tables_is_a_record_without_rows)
 {
 	for (enum note_what w = NOTE_TIME; w <= NOTE_BREAK; w++) {
 		struct bytes want =
@@ -260,7 +260,7 @@ static void a_note_of_tables_is_a_record_without_rows(void **state)
 }
 
 /* A break for which there was no memory has none. */
-static void a_note_of_tables_may_be_without_a_catalog(void **state)
+TEST(a_note_of_tables_may_be_without_a_catalog)
 {
 	struct buf b = note_sample(NOTE_BREAK, (struct bytes){0});
 
@@ -269,7 +269,7 @@ static void a_note_of_tables_may_be_without_a_catalog(void **state)
 	buf_free(&b);
 }
 
-static void the_bytes_of_notes_are_the_golden_ones(void **state)
+TEST(the_bytes_of_notes_are_the_golden_ones)
 {
 	static const uint8_t want[] = {0,    0xef, 0xe3, 0xbe, 0x9d, 0xa1,
 				       0x34, 1,	   9,	 'a',  ' ',  'c',
@@ -309,7 +309,7 @@ static int read_cut(const struct buf *b, size_t n, struct note *note,
 	return r;
 }
 
-static void every_cut_of_a_note_is_seen(void **state)
+TEST(every_cut_of_a_note_is_seen)
 {
 	struct buf timed = timed_sample(TIME);
 	struct buf tables = note_sample(NOTE_TABLES, outline);
@@ -329,7 +329,7 @@ static void every_cut_of_a_note_is_seen(void **state)
 	buf_free(&tables);
 }
 
-static void no_flipped_byte_of_a_note_leads_outside(void **state)
+TEST(no_flipped_byte_of_a_note_leads_outside)
 {
 	struct buf timed = timed_sample(TIME);
 	struct buf tables = note_sample(NOTE_BREAK, outline);
@@ -350,7 +350,7 @@ static void refuse_note(const char *bytes, size_t len)
 		-EUCLEAN);
 }
 
-static void notes_have_bounds(void **state)
+TEST(notes_have_bounds)
 {
 	refuse_note("\x00", 1);		    /* no time */
 	refuse_note("\x00\x01", 2);	    /* not what */
@@ -386,7 +386,7 @@ static void add_last(struct buf *b, const uint8_t *value, size_t len,
 	}
 }
 
-static void a_long_value_at_the_end_is_not_copied(void **state)
+TEST(a_long_value_at_the_end_is_not_copied)
 {
 	enum {
 		LONG = 10 << 20
@@ -406,28 +406,4 @@ static void a_long_value_at_the_end_is_not_copied(void **state)
 	assert_true(b.cap < 4096);
 	buf_free(&b);
 	free(value);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_is_read),
-		cmocka_unit_test(a_long_value_at_the_end_is_not_copied),
-		cmocka_unit_test(the_bytes_are_the_golden_ones),
-		cmocka_unit_test(every_cut_is_seen),
-		cmocka_unit_test(no_flipped_byte_leads_outside),
-		cmocka_unit_test(numbers_have_bounds),
-		cmocka_unit_test(a_note_of_the_time_is_passed_over),
-		cmocka_unit_test(
-			a_record_of_a_log_that_is_not_kept_has_no_note),
-		cmocka_unit_test(a_time_before_1970_is_1970),
-		cmocka_unit_test(a_note_of_tables_is_a_record_without_rows),
-		cmocka_unit_test(a_note_of_tables_may_be_without_a_catalog),
-		cmocka_unit_test(the_bytes_of_notes_are_the_golden_ones),
-		cmocka_unit_test(every_cut_of_a_note_is_seen),
-		cmocka_unit_test(no_flipped_byte_of_a_note_leads_outside),
-		cmocka_unit_test(notes_have_bounds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

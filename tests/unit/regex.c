@@ -39,7 +39,7 @@ static void check(const struct find *c, size_t n, bool nocase)
 #define CHECK(cases, nocase) \
 	check(cases, sizeof(cases) / sizeof(*cases), nocase)
 
-static void a_pattern_is_found_anywhere(void **state)
+TEST(a_pattern_is_found_anywhere)
 {
 	static const struct find cases[] = {
 		{"", "", true},
@@ -60,7 +60,7 @@ static void a_pattern_is_found_anywhere(void **state)
 	CHECK(cases, false);
 }
 
-static void quantifiers_are_greedy_lazy_or_possessive(void **state)
+TEST(quantifiers_are_greedy_lazy_or_possessive)
 {
 	static const struct find cases[] = {
 		{"^a{2}$", "aa", true},	      {"^a{2,}$", "a", false},
@@ -74,7 +74,7 @@ static void quantifiers_are_greedy_lazy_or_possessive(void **state)
 	CHECK(cases, false);
 }
 
-static void looking_around(void **state)
+TEST(looking_around)
 {
 	static const struct find cases[] = {
 		{"a(?=b)", "ab", true},
@@ -93,7 +93,7 @@ static void looking_around(void **state)
 	CHECK(cases, false);
 }
 
-static void groups_are_referred_to(void **state)
+TEST(groups_are_referred_to)
 {
 	static const struct find cases[] = {
 		{"^(a|b)\\1$", "aa", true},
@@ -106,7 +106,7 @@ static void groups_are_referred_to(void **state)
 	CHECK(cases, false);
 }
 
-static void classes_are_of_ascii_or_of_unicode(void **state)
+TEST(classes_are_of_ascii_or_of_unicode)
 {
 	static const struct find cases[] = {
 		{"^\\p{Alpha}+$", "aZ", true},
@@ -137,7 +137,7 @@ static void classes_are_of_ascii_or_of_unicode(void **state)
 	CHECK(cases, false);
 }
 
-static void escapes_are_characters(void **state)
+TEST(escapes_are_characters)
 {
 	static const struct find cases[] = {
 		{"^\\t\\n\\r\\f\\a\\e$", "\t\n\r\f\a\033", true},
@@ -153,7 +153,7 @@ static void escapes_are_characters(void **state)
 	CHECK(cases, false);
 }
 
-static void lines(void **state)
+TEST(lines)
 {
 	static const struct find cases[] = {
 		{"a.b", "a\nb", true}, /* DOTALL */
@@ -168,7 +168,7 @@ static void lines(void **state)
 	CHECK(cases, false);
 }
 
-static void case_is_that_of_ascii(void **state)
+TEST(case_is_that_of_ascii)
 {
 	static const struct find either[] = {
 		{"aPPle", "Apple", true},    {"[a-c]", "B", true},
@@ -185,7 +185,7 @@ static void case_is_that_of_ascii(void **state)
 	CHECK(given, false);
 }
 
-static void a_text_is_characters_of_any_bytes(void **state)
+TEST(a_text_is_characters_of_any_bytes)
 {
 	static const struct find cases[] = {
 		{"^.$", "\u00e9", true},
@@ -223,7 +223,7 @@ static void refused(const char *pattern, const char *words)
 		fail_msg("%s: '%s', not '%s'", pattern, store_why(), words);
 }
 
-static void what_java_has_and_pcre2_not_is_refused(void **state)
+TEST(what_java_has_and_pcre2_not_is_refused)
 {
 	refused("[a-z&&[^b]]", "a class within a class at byte 5");
 	refused("x[a[bc]]", "a class within a class at byte 4");
@@ -247,7 +247,7 @@ static void what_java_has_and_pcre2_not_is_refused(void **state)
 	refused("a{2}{3}", "a quantifier of a quantifier at byte 2");
 }
 
-static void what_only_pcre2_has_is_refused(void **state)
+TEST(what_only_pcre2_has_is_refused)
 {
 	refused("(?R)", "a group that is not supported");
 	refused("(a)(?1)", "a group that is not supported at byte 4");
@@ -273,7 +273,7 @@ static void what_only_pcre2_has_is_refused(void **state)
 	refused("a{1", "a '{' that begins no quantifier");
 }
 
-static void what_is_wrong_is_refused(void **state)
+TEST(what_is_wrong_is_refused)
 {
 	char deep[1000];
 
@@ -304,7 +304,7 @@ static char *text_of_as(size_t n, char last)
 	return text;
 }
 
-static void a_search_that_takes_too_many_steps_ends(void **state)
+TEST(a_search_that_takes_too_many_steps_ends)
 {
 	static const struct {
 		const char *pattern;
@@ -330,7 +330,7 @@ static void a_search_that_takes_too_many_steps_ends(void **state)
 	}
 }
 
-static void a_long_text_takes_no_more_than_its_length(void **state)
+TEST(a_long_text_takes_no_more_than_its_length)
 {
 	char *text = text_of_as(1000000, 'b');
 	struct bytes all = bytes_str(text), some = bytes_of(text, 50000);
@@ -368,7 +368,7 @@ static int judge(const char *text)
 	return r;
 }
 
-static void a_filter_passes_the_error_on(void **state)
+TEST(a_filter_passes_the_error_on)
 {
 	static const char *const kinds[] = {
 		"RowFilter(=,%s)",
@@ -391,27 +391,4 @@ static void a_filter_passes_the_error_on(void **state)
 		if (judge(text) != -ETIME)
 			fail_msg("%s: %d", text, judge(text));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_pattern_is_found_anywhere),
-		cmocka_unit_test(quantifiers_are_greedy_lazy_or_possessive),
-		cmocka_unit_test(looking_around),
-		cmocka_unit_test(groups_are_referred_to),
-		cmocka_unit_test(classes_are_of_ascii_or_of_unicode),
-		cmocka_unit_test(escapes_are_characters),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(case_is_that_of_ascii),
-		cmocka_unit_test(a_text_is_characters_of_any_bytes),
-		cmocka_unit_test(what_java_has_and_pcre2_not_is_refused),
-		cmocka_unit_test(what_only_pcre2_has_is_refused),
-		cmocka_unit_test(what_is_wrong_is_refused),
-		cmocka_unit_test(a_search_that_takes_too_many_steps_ends),
-		cmocka_unit_test(a_long_text_takes_no_more_than_its_length),
-		cmocka_unit_test(a_filter_passes_the_error_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static size_t count(struct table *t, const struct scan_spec *spec, int *result)
 	return n;
 }
 
-static void a_value_of_ten_mebibytes_goes_through(void **state)
+TEST(a_value_of_ten_mebibytes_goes_through)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct fixture f;
@@ -46,7 +46,7 @@ static void a_value_of_ten_mebibytes_goes_through(void **state)
 	end(&f);
 }
 
-static void a_larger_one_is_refused_and_nothing_else(void **state)
+TEST(a_larger_one_is_refused_and_nothing_else)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct family_attrs attrs;
@@ -93,7 +93,7 @@ static void a_larger_one_is_refused_and_nothing_else(void **state)
 	end(&f);
 }
 
-static void many_mutations_are_parted_over_messages(void **state)
+TEST(many_mutations_are_parted_over_messages)
 {
 	enum {
 		N = 70
@@ -134,7 +134,7 @@ static void many_mutations_are_parted_over_messages(void **state)
 	end(&f);
 }
 
-static void a_scan_of_many_batches_is_whole_and_in_order(void **state)
+TEST(a_scan_of_many_batches_is_whole_and_in_order)
 {
 	enum {
 		N = 20000
@@ -165,7 +165,7 @@ static void a_scan_of_many_batches_is_whole_and_in_order(void **state)
 	end(&f);
 }
 
-static void a_scan_as_of_a_moment_shows_that_moment(void **state)
+TEST(a_scan_as_of_a_moment_shows_that_moment)
 {
 	struct scan_spec spec = {
 		.granularity = SCAN_COLUMNS, .has_as_of = true, .as_of = 15};
@@ -186,7 +186,7 @@ static void a_scan_as_of_a_moment_shows_that_moment(void **state)
 	end(&f);
 }
 
-static void what_the_store_can_is_handed_on(void **state)
+TEST(what_the_store_can_is_handed_on)
 {
 	struct store_space space;
 	struct store *s;
@@ -208,7 +208,7 @@ static void what_the_store_can_is_handed_on(void **state)
 	end(&f);
 }
 
-static void a_schema_s_version_costs_a_request_once(void **state)
+TEST(a_schema_s_version_costs_a_request_once)
 {
 	uint64_t first, behind;
 	struct fixture f;
@@ -229,7 +229,7 @@ static void a_schema_s_version_costs_a_request_once(void **state)
 	end(&f);
 }
 
-static void errors_arrive_with_their_sentences(void **state)
+TEST(errors_arrive_with_their_sentences)
 {
 	struct fixture f;
 	struct table *none;
@@ -255,7 +255,7 @@ static void errors_arrive_with_their_sentences(void **state)
 	end(&f);
 }
 
-static void figures_are_the_store_s_and_stay_where_they_are(void **state)
+TEST(figures_are_the_store_s_and_stay_where_they_are)
 {
 	struct fixture f;
 	struct store_stat a, b;
@@ -278,7 +278,7 @@ static void figures_are_the_store_s_and_stay_where_they_are(void **state)
 	end(&f);
 }
 
-static void what_a_table_holds_is_told_alike(void **state)
+TEST(what_a_table_holds_is_told_alike)
 {
 	struct table_info a, b;
 	struct table *behind;
@@ -311,7 +311,7 @@ static void what_a_table_holds_is_told_alike(void **state)
 	table_unref(behind);
 	end(&f);
 }
-static void a_session_has_so_much_open_and_no_more(void **state)
+TEST(a_session_has_so_much_open_and_no_more)
 {
 	struct table *open[256];
 	struct fixture f;
@@ -422,7 +422,7 @@ static int edit_mode(void *arg, const struct schema *now, struct alter *a)
 	return 0;
 }
 
-static void an_edit_takes_nothing_of_who_was_first_away(void **state)
+TEST(an_edit_takes_nothing_of_who_was_first_away)
 {
 	struct meanwhile m = {0};
 	struct schema schema;
@@ -440,7 +440,7 @@ static void an_edit_takes_nothing_of_who_was_first_away(void **state)
 	end(&f);
 }
 
-static void the_owner_is_asked_of_every_change_and_told(void **state)
+TEST(the_owner_is_asked_of_every_change_and_told)
 {
 	struct owner owner = {0};
 	struct served_hooks hooks = {owner_before, owner_after, &owner};
@@ -454,7 +454,7 @@ static void the_owner_is_asked_of_every_change_and_told(void **state)
 	end(&f);
 }
 
-static void what_the_owner_refuses_does_not_happen(void **state)
+TEST(what_the_owner_refuses_does_not_happen)
 {
 	struct owner owner = {.refuse = -EPERM};
 	struct served_hooks hooks = {owner_before, owner_after, &owner};
@@ -472,26 +472,4 @@ static void what_the_owner_refuses_does_not_happen(void **state)
 	assert_int_equal(store_table_create(f.s, str("t"), NULL), -EEXIST);
 	assert_null(strstr(store_why(), "something else"));
 	end(&f);
-}
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_value_of_ten_mebibytes_goes_through),
-		cmocka_unit_test(a_larger_one_is_refused_and_nothing_else),
-		cmocka_unit_test(many_mutations_are_parted_over_messages),
-		cmocka_unit_test(a_scan_of_many_batches_is_whole_and_in_order),
-		cmocka_unit_test(a_scan_as_of_a_moment_shows_that_moment),
-		cmocka_unit_test(what_the_store_can_is_handed_on),
-		cmocka_unit_test(a_schema_s_version_costs_a_request_once),
-		cmocka_unit_test(errors_arrive_with_their_sentences),
-		cmocka_unit_test(
-			figures_are_the_store_s_and_stay_where_they_are),
-		cmocka_unit_test(what_a_table_holds_is_told_alike),
-		cmocka_unit_test(a_session_has_so_much_open_and_no_more),
-		cmocka_unit_test(an_edit_takes_nothing_of_who_was_first_away),
-		cmocka_unit_test(the_owner_is_asked_of_every_change_and_told),
-		cmocka_unit_test(what_the_owner_refuses_does_not_happen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

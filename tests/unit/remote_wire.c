@@ -53,7 +53,7 @@ static int next_result(struct buf *replies, uint32_t id)
 	return r;
 }
 
-static void a_session_gives_back_what_a_client_leaves_open(void **state)
+TEST(a_session_gives_back_what_a_client_leaves_open)
 {
 	struct field spec = {.spec = {.granularity = SCAN_CELLS}};
 	struct buf body = {0}, requests = {0}, replies = {0};
@@ -89,7 +89,7 @@ static void a_session_gives_back_what_a_client_leaves_open(void **state)
 	end(&f);
 }
 
-static void requests_and_replies_may_come_byte_by_byte(void **state)
+TEST(requests_and_replies_may_come_byte_by_byte)
 {
 	struct buf requests = {0}, replies = {0};
 	struct served *sv;
@@ -118,7 +118,7 @@ static void requests_and_replies_may_come_byte_by_byte(void **state)
 	end(&f);
 }
 
-static void who_only_writes_is_stopped(void **state)
+TEST(who_only_writes_is_stopped)
 {
 	struct buf requests = {0}, replies = {0};
 	struct served *sv;
@@ -141,7 +141,7 @@ static void who_only_writes_is_stopped(void **state)
 	end(&f);
 }
 
-static void a_frame_without_bounds_ends_the_session_only(void **state)
+TEST(a_frame_without_bounds_ends_the_session_only)
 {
 	static const uint8_t huge[] = {0xFF, 0xFF, 0xFF, 0x7F};
 	struct buf replies = {0};
@@ -323,7 +323,7 @@ static void ask(struct store *behind, struct bytes request)
 	buf_free(&replies);
 }
 
-static void a_request_that_is_cut_or_damaged_does_no_harm(void **state)
+TEST(a_request_that_is_cut_or_damaged_does_no_harm)
 {
 	struct buf requests = {0};
 	struct bytes left, frame;
@@ -371,7 +371,7 @@ static void use_damaged(struct store *behind, unsigned nth, size_t cut,
 	store_close(s);
 }
 
-static void a_reply_that_is_cut_or_damaged_does_no_harm(void **state)
+TEST(a_reply_that_is_cut_or_damaged_does_no_harm)
 {
 	struct buf replies = {0};
 	struct bytes left, frame;
@@ -402,7 +402,7 @@ static void a_reply_that_is_cut_or_damaged_does_no_harm(void **state)
 	end(&f);
 }
 
-static void a_lost_store_says_so_at_every_call(void **state)
+TEST(a_lost_store_says_so_at_every_call)
 {
 	struct fixture f;
 	struct tap *tap;
@@ -428,7 +428,7 @@ static void a_lost_store_says_so_at_every_call(void **state)
 }
 
 /* Of what is asked for later it is: it was not. */
-static void a_change_whose_reply_is_lost_may_be_made(void **state)
+TEST(a_change_whose_reply_is_lost_may_be_made)
 {
 	struct change c = {.op = CHANGE_INCREMENT,
 			   .family = str("f"),
@@ -461,7 +461,7 @@ static void a_change_whose_reply_is_lost_may_be_made(void **state)
 }
 
 /* Both ends walk the letters, so each must be one that they know. */
-static void each_operation_has_fields_that_both_ends_know(void **state)
+TEST(each_operation_has_fields_that_both_ends_know)
 {
 	for (int op = 0; op < WIRE_OPS; op++) {
 		const struct wire_row *w = &wire_rows[op];
@@ -475,21 +475,4 @@ static void each_operation_has_fields_that_both_ends_know(void **state)
 		assert_int_equal(strspn(w->reply, "148isbncgGvlrIpC"),
 				 strlen(w->reply));
 	}
-}
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_operation_has_fields_that_both_ends_know),
-		cmocka_unit_test(
-			a_session_gives_back_what_a_client_leaves_open),
-		cmocka_unit_test(requests_and_replies_may_come_byte_by_byte),
-		cmocka_unit_test(who_only_writes_is_stopped),
-		cmocka_unit_test(a_frame_without_bounds_ends_the_session_only),
-		cmocka_unit_test(a_request_that_is_cut_or_damaged_does_no_harm),
-		cmocka_unit_test(a_reply_that_is_cut_or_damaged_does_no_harm),
-		cmocka_unit_test(a_lost_store_says_so_at_every_call),
-		cmocka_unit_test(a_change_whose_reply_is_lost_may_be_made),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

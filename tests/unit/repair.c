@@ -144,6 +144,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 static void lose_newest_catalog(struct os *os)
 {
 	struct names l = names_of(os);
@@ -336,7 +338,7 @@ static void gives(struct world *w, const char *copied, const char *notes,
 	"tree %d has no name in a catalog: its cells are in table %s, family " \
 	"f, which keeps all versions\n"
 
-static void what_no_table_has_is_not_taken(void **state)
+TEST(what_no_table_has_is_not_taken)
 {
 	struct world *w = *state;
 	struct names l;
@@ -359,7 +361,7 @@ static void what_no_table_has_is_not_taken(void **state)
 }
 
 /* As it is where the flush is in the lost catalog and the log is there still. */
-static void an_entry_of_the_log_and_of_a_file_is_copied_once(void **state)
+TEST(an_entry_of_the_log_and_of_a_file_is_copied_once)
 {
 	struct world *w = *state;
 	struct os *before;
@@ -386,7 +388,7 @@ static void an_entry_of_the_log_and_of_a_file_is_copied_once(void **state)
 }
 
 /* The numbers of entries go on where those that were salvaged end. */
-static void what_is_put_afterwards_is_newer(void **state)
+TEST(what_is_put_afterwards_is_newer)
 {
 	struct world *w = *state;
 	struct buf hold = {0};
@@ -414,7 +416,7 @@ static void what_is_put_afterwards_is_newer(void **state)
 	assert_int_equal(store_close(s), 0);
 }
 
-static void a_tree_of_the_log_gets_a_name_that_no_table_has(void **state)
+TEST(a_tree_of_the_log_gets_a_name_that_no_table_has)
 {
 	struct world *w = *state;
 	char notes[512];
@@ -439,7 +441,7 @@ static void a_tree_of_the_log_gets_a_name_that_no_table_has(void **state)
 	assert_non_null(strstr(w->copied, "_1 f 5\nt f 3\nx f 1\n"));
 }
 
-static void a_file_that_does_not_say_whose_it_is_is_a_table(void **state)
+TEST(a_file_that_does_not_say_whose_it_is_is_a_table)
 {
 	struct world *w = *state;
 	char notes[512];
@@ -458,7 +460,7 @@ static void a_file_that_does_not_say_whose_it_is_is_a_table(void **state)
 }
 
 /* The rest of the store is not. */
-static void a_file_that_cannot_be_looked_through_is_lost(void **state)
+TEST(a_file_that_cannot_be_looked_through_is_lost)
 {
 	struct world *w = *state;
 	uint64_t fired = 1;
@@ -491,7 +493,7 @@ static void a_file_that_cannot_be_looked_through_is_lost(void **state)
 	assert_int_equal(n, 1);
 }
 
-static void a_block_that_is_damaged_is_lost_with_its_rows(void **state)
+TEST(a_block_that_is_damaged_is_lost_with_its_rows)
 {
 	struct world *w = *state;
 
@@ -510,7 +512,7 @@ static void a_block_that_is_damaged_is_lost_with_its_rows(void **state)
 }
 
 /* Of a row in several blocks the others are had. */
-static void a_row_goes_on_behind_a_block_that_is_lost(void **state)
+TEST(a_row_goes_on_behind_a_block_that_is_lost)
 {
 	struct world *w = *state;
 	char qualifier[8];
@@ -530,7 +532,7 @@ static void a_row_goes_on_behind_a_block_that_is_lost(void **state)
 }
 
 /* It was written so: no disk did that. */
-static void a_record_that_is_no_change_is_passed_over(void **state)
+TEST(a_record_that_is_no_change_is_passed_over)
 {
 	const struct wal_options o = {0};
 	const struct bytes junk = bytes_str("\x01junk");
@@ -552,7 +554,7 @@ static void a_record_that_is_no_change_is_passed_over(void **state)
 	assert_non_null(strstr(w->notes, "record"));
 }
 
-static void a_place_that_cannot_be_looked_at_is_not_taken(void **state)
+TEST(a_place_that_cannot_be_looked_at_is_not_taken)
 {
 	struct world *w = *state;
 	struct os *os;
@@ -569,24 +571,4 @@ static void a_place_that_cannot_be_looked_at_is_not_taken(void **state)
 	assert_int_equal(
 		store_repair("/absent/store", "/absent/new", NULL, hear, w),
 		-ENOENT);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_no_table_has_is_not_taken),
-		TEST(an_entry_of_the_log_and_of_a_file_is_copied_once),
-		TEST(what_is_put_afterwards_is_newer),
-		TEST(a_tree_of_the_log_gets_a_name_that_no_table_has),
-		TEST(a_file_that_does_not_say_whose_it_is_is_a_table),
-		TEST(a_file_that_cannot_be_looked_through_is_lost),
-		TEST(a_block_that_is_damaged_is_lost_with_its_rows),
-		TEST(a_row_goes_on_behind_a_block_that_is_lost),
-		TEST(a_record_that_is_no_change_is_passed_over),
-		TEST(a_place_that_cannot_be_looked_at_is_not_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

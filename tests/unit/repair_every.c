@@ -367,6 +367,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 static void copy_key(char to[16], struct bytes key)
 {
 	memcpy(to, key.data ? (const char *)key.data : "",
@@ -494,7 +496,7 @@ static void print(const struct world *w, const char *what)
 	       (unsigned long long)w->lost);
 }
 
-static void a_store_that_is_whole_is_copied_whole(void **state)
+TEST(a_store_that_is_whole_is_copied_whole)
 {
 	struct world *w = *state;
 	const struct harm none = {.file = -1};
@@ -510,7 +512,7 @@ static bool is_newest_catalog(const char *name)
 	return !strncmp(name, "CATALOG", 7) && !strstr(name, "old");
 }
 
-static void all_outside_a_flipped_bit_is_salvaged(void **state)
+TEST(all_outside_a_flipped_bit_is_salvaged)
 {
 	struct world *w = *state;
 
@@ -538,7 +540,7 @@ static void all_outside_a_flipped_bit_is_salvaged(void **state)
 	print(w, "bits");
 }
 
-static void all_outside_a_cut_or_missing_file_is_salvaged(void **state)
+TEST(all_outside_a_cut_or_missing_file_is_salvaged)
 {
 	struct world *w = *state;
 
@@ -559,7 +561,7 @@ static void all_outside_a_cut_or_missing_file_is_salvaged(void **state)
 }
 
 /* Without a catalog no name is left, but each cell is. */
-static void all_cells_are_salvaged_without_any_catalog(void **state)
+TEST(all_cells_are_salvaged_without_any_catalog)
 {
 	struct world *w = *state;
 	const struct store_options o = {.read_only = true};
@@ -698,7 +700,7 @@ static int rows_of(struct os *os, const char *path)
 }
 
 /* However far from the begin of the file the next sound block is. */
-static void a_large_file_loses_the_blocks_that_are_damaged_only(void **state)
+TEST(a_large_file_loses_the_blocks_that_are_damaged_only)
 {
 	struct os *os = sim_new(1);
 	struct world *w = *state;
@@ -716,7 +718,7 @@ static void a_large_file_loses_the_blocks_that_are_damaged_only(void **state)
 	sim_free(os);
 }
 
-static void what_is_at_the_destination_is_not_touched(void **state)
+TEST(what_is_at_the_destination_is_not_touched)
 {
 	struct world *w = *state;
 	const struct harm none = {.file = -1};
@@ -729,20 +731,4 @@ static void what_is_at_the_destination_is_not_touched(void **state)
 	assert_int_equal(store_repair("/store", "/store", os, hear, w),
 			 -EEXIST);
 	sim_free(os);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_store_that_is_whole_is_copied_whole),
-		TEST(all_outside_a_flipped_bit_is_salvaged),
-		TEST(all_outside_a_cut_or_missing_file_is_salvaged),
-		TEST(all_cells_are_salvaged_without_any_catalog),
-		TEST(a_large_file_loses_the_blocks_that_are_damaged_only),
-		TEST(what_is_at_the_destination_is_not_touched),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,6 +128,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 /* The value in the store at @path, "" for none that it had up to AT_MS. */
 static const char *value_in(struct os *disk, const char *path)
 {
@@ -191,7 +193,7 @@ static bool fails_at(struct world *w, const struct attempt *a, uint64_t nth)
 	return failed;
 }
 
-static void a_failure_is_told_and_leaves_a_state_that_was(void **state)
+TEST(a_failure_is_told_and_leaves_a_state_that_was)
 {
 	static const struct attempt attempts[] = {
 		{"/log", 0},
@@ -221,7 +223,7 @@ static void is_refused(struct world *w, const char *path, const char *log,
 	sim_free(disk);
 }
 
-static void only_a_later_moment_of_the_same_log_is_one(void **state)
+TEST(only_a_later_moment_of_the_same_log_is_one)
 {
 	static const char words[] = "the log between was not kept";
 	struct world *w = *state;
@@ -238,7 +240,7 @@ static void only_a_later_moment_of_the_same_log_is_one(void **state)
 	is_refused(w, "/copy", "/again", words);
 }
 
-static void what_is_in_no_log_is_no_moment_of_it(void **state)
+TEST(what_is_in_no_log_is_no_moment_of_it)
 {
 	struct world *w = *state;
 	struct bytes name = bytes_str("n");
@@ -251,17 +253,4 @@ static void what_is_in_no_log_is_no_moment_of_it(void **state)
 			 0);
 	copy_to(w, "/behind");
 	is_refused(w, "/before", "/behind", "a table was cloned");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_failure_is_told_and_leaves_a_state_that_was),
-		TEST(what_is_in_no_log_is_no_moment_of_it),
-		TEST(only_a_later_moment_of_the_same_log_is_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

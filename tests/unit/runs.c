@@ -457,7 +457,7 @@ static void try_dead(struct temp_store *s, const char *name, uint32_t versions,
 	compare_some(s, NULL);
 }
 
-static void rows_that_are_dead_now_are_in_the_past_and_in_the_raw(void **state)
+TEST(rows_that_are_dead_now_are_in_the_past_and_in_the_raw)
 {
 	struct temp_store s = {.options.inline_background = true};
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
@@ -565,7 +565,7 @@ static void write_dead(struct temp_store *s, const char *name, bool nvb,
 	write_one(s, "c", CHANGE_PUT, "p", 30);
 }
 
-static void rows_that_one_marker_hides_are_not_walked(void **state)
+TEST(rows_that_one_marker_hides_are_not_walked)
 {
 	struct temp_store s = {.options.inline_background = true};
 	struct snapshot *snap[3];
@@ -592,7 +592,7 @@ static void rows_that_one_marker_hides_are_not_walked(void **state)
 	assert_int_equal(temp_remove(&s), 0);
 }
 
-static void dead_rows_are_passed_over_as_a_walk_does(void **state)
+TEST(dead_rows_are_passed_over_as_a_walk_does)
 {
 	const char *seed = getenv("CELLFS_SEED");
 	int rounds = thorough() ? 200 : sampled(10);
@@ -633,7 +633,7 @@ static void try_spread(struct temp_store *s, const char *name, unsigned twice)
 	snapshot_release(snap);
 }
 
-static void rows_of_several_files_give_what_a_walk_gives(void **state)
+TEST(rows_of_several_files_give_what_a_walk_gives)
 {
 	const char *seed = getenv("CELLFS_SEED");
 	int rounds = thorough() ? 40 : sampled(4);
@@ -664,7 +664,7 @@ static void try_pairs(struct temp_store *s)
 	compare_some(s, NULL);
 }
 
-static void runs_give_what_a_walk_gives(void **state)
+TEST(runs_give_what_a_walk_gives)
 {
 	const char *seed = getenv("CELLFS_SEED");
 	int rounds = thorough() ? 40 : 1;
@@ -720,7 +720,7 @@ static void try_files(struct temp_store *s, const char *name, uint32_t versions,
 	compare_some(s, NULL);
 }
 
-static void many_files_are_one_table(void **state)
+TEST(many_files_are_one_table)
 {
 	const char *seed = getenv("CELLFS_SEED");
 	int rounds = thorough() ? 400 : sampled(10);
@@ -740,7 +740,7 @@ static void many_files_are_one_table(void **state)
 	}
 }
 
-static void a_scan_has_a_strip_for_each_of_many_files(void **state)
+TEST(a_scan_has_a_strip_for_each_of_many_files)
 {
 	struct temp_store s = {.options.inline_background = true};
 	struct snapshot *snap = NULL;
@@ -776,7 +776,7 @@ static struct bytes long_key(uint64_t i, char at[KEY_MAX])
 }
 
 /* Where a block has one row or two its key is in the index: no block is read. */
-static void a_list_of_rows_of_the_index_gives_what_a_walk_gives(void **state)
+TEST(a_list_of_rows_of_the_index_gives_what_a_walk_gives)
 {
 	static const uint8_t value[2000];
 	struct temp_store s = {.options.inline_background = true};
@@ -810,22 +810,4 @@ static void a_list_of_rows_of_the_index_gives_what_a_walk_gives(void **state)
 		compare(&s, &spec);
 	}
 	assert_int_equal(temp_remove(&s), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_list_of_rows_of_the_index_gives_what_a_walk_gives),
-		cmocka_unit_test(runs_give_what_a_walk_gives),
-		cmocka_unit_test(many_files_are_one_table),
-		cmocka_unit_test(rows_of_several_files_give_what_a_walk_gives),
-		cmocka_unit_test(a_scan_has_a_strip_for_each_of_many_files),
-		cmocka_unit_test(rows_that_one_marker_hides_are_not_walked),
-		cmocka_unit_test(dead_rows_are_passed_over_as_a_walk_does),
-		cmocka_unit_test(
-			rows_that_are_dead_now_are_in_the_past_and_in_the_raw),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

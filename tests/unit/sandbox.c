@@ -35,6 +35,8 @@ static int end(void **state)
 	return rmdir(folder);
 }
 
+ALL_TESTS_IN(begin, end);
+
 /* Fails the child: cmocka's assertions are the parent's. */
 #define NEED(what)                                                         \
 	do {                                                               \
@@ -85,7 +87,7 @@ static void use_files(const struct sandbox *s)
 	REFUSED(link("/dev/null", path));
 }
 
-static void only_the_store_is_open_to_it(void **state)
+TEST(only_the_store_is_open_to_it)
 {
 	in_sandbox(false, use_files);
 }
@@ -109,7 +111,7 @@ static void read_files(const struct sandbox *s)
 	REFUSED(rmdir(folder));
 }
 
-static void of_a_cluster_it_reads_all_and_writes_nothing(void **state)
+TEST(of_a_cluster_it_reads_all_and_writes_nothing)
 {
 	char path[96];
 
@@ -128,7 +130,7 @@ static void call_new_ones(const struct sandbox *s)
 	NEED(syscall(SYS_clone3, NULL, 0) == -1 && errno == ENOSYS);
 }
 
-static void calls_that_are_newer_are_not_there(void **state)
+TEST(calls_that_are_newer_are_not_there)
 {
 	in_sandbox(false, call_new_ones);
 }
@@ -156,7 +158,7 @@ static void start_things(const struct sandbox *s)
 	REFUSED(kill(getpid(), SIGCONT));
 }
 
-static void it_starts_threads_and_nothing_else(void **state)
+TEST(it_starts_threads_and_nothing_else)
 {
 	in_sandbox(false, start_things);
 	in_sandbox(true, start_things);
@@ -223,7 +225,7 @@ static void ask_for_more(const struct sandbox *s)
 	}
 }
 
-static void no_other_call_is_made(void **state)
+TEST(no_other_call_is_made)
 {
 	in_sandbox(false, ask_for_more);
 	in_sandbox(true, ask_for_more);
@@ -247,8 +249,7 @@ static void use_sockets(const struct sandbox *s)
 	NEED(bind(0, &at, sizeof(at)) < 0 && (errno != EPERM) == cluster);
 }
 
-static void
-sockets_are_for_a_cluster_and_of_the_machine_for_syslog(void **state)
+TEST(sockets_are_for_a_cluster_and_of_the_machine_for_syslog)
 {
 	in_sandbox(false, use_sockets);
 	in_sandbox_with((struct sandbox){.store = folder, .syslog = true},
@@ -264,7 +265,7 @@ static void use_rings(const struct sandbox *s)
 	NEED(r < 0 && (errno == EPERM) == !s->ring);
 }
 
-static void rings_are_for_who_is_served_by_them(void **state)
+TEST(rings_are_for_who_is_served_by_them)
 {
 	in_sandbox(false, use_rings);
 	in_sandbox_with((struct sandbox){.store = folder, .ring = true},
@@ -289,7 +290,7 @@ static void look(const struct sandbox *s)
 	buf_free(&text);
 }
 
-static void it_mounts_nothing_and_says_what_is_on(void **state)
+TEST(it_mounts_nothing_and_says_what_is_on)
 {
 	in_sandbox(false, look);
 }
@@ -339,14 +340,14 @@ static void without(int nr, bool required, const char *words)
 	}
 }
 
-static void what_the_kernel_lacks_is_refused_where_it_is_required(void **state)
+TEST(what_the_kernel_lacks_is_refused_where_it_is_required)
 {
 	without(SYS_landlock_create_ruleset, true, "the kernel lacks Landlock");
 	without(SYS_landlock_restrict_self, true, "the kernel lacks Landlock");
 	without(SYS_seccomp, true, "the kernel lacks seccomp filters");
 }
 
-static void what_the_kernel_lacks_is_said_to_be_off(void **state)
+TEST(what_the_kernel_lacks_is_said_to_be_off)
 {
 	without(SYS_landlock_create_ruleset, false, "landlock no\nseccomp yes");
 	without(SYS_seccomp, false, "seccomp no\n");
@@ -364,7 +365,7 @@ static void assert_said(const char *words)
 }
 
 /* As one that hides the keys of a cluster. */
-static void a_core_that_something_else_forbids_is_said_to_be_none(void **state)
+TEST(a_core_that_something_else_forbids_is_said_to_be_none)
 {
 	int was = prctl(PR_GET_DUMPABLE);
 
@@ -375,30 +376,7 @@ static void a_core_that_something_else_forbids_is_said_to_be_none(void **state)
 	assert_int_equal(prctl(PR_SET_DUMPABLE, was == 1), 0);
 }
 
-static void who_does_not_exist_is_nobody_to_become(void **state)
+TEST(who_does_not_exist_is_nobody_to_become)
 {
 	assert_int_equal(sandbox_become("no-such-user-here", false), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_the_store_is_open_to_it),
-		cmocka_unit_test(of_a_cluster_it_reads_all_and_writes_nothing),
-		cmocka_unit_test(calls_that_are_newer_are_not_there),
-		cmocka_unit_test(it_starts_threads_and_nothing_else),
-		cmocka_unit_test(no_other_call_is_made),
-		cmocka_unit_test(
-			sockets_are_for_a_cluster_and_of_the_machine_for_syslog),
-		cmocka_unit_test(rings_are_for_who_is_served_by_them),
-		cmocka_unit_test(it_mounts_nothing_and_says_what_is_on),
-		cmocka_unit_test(
-			what_the_kernel_lacks_is_refused_where_it_is_required),
-		cmocka_unit_test(what_the_kernel_lacks_is_said_to_be_off),
-		cmocka_unit_test(
-			a_core_that_something_else_forbids_is_said_to_be_none),
-		cmocka_unit_test(who_does_not_exist_is_nobody_to_become),
-	};
-
-	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -71,7 +71,7 @@ static struct buf text_of(const struct schema *s)
 	return b;
 }
 
-static void the_text_is_the_canonical_one(void **state)
+TEST(the_text_is_the_canonical_one)
 {
 	struct schema s, back = {0};
 	struct buf text;
@@ -86,7 +86,7 @@ static void the_text_is_the_canonical_one(void **state)
 	schema_free(&back);
 }
 
-static void what_the_text_leaves_out_has_its_default(void **state)
+TEST(what_the_text_leaves_out_has_its_default)
 {
 	struct schema s = {0}, defaults;
 	struct family_attrs a;
@@ -112,7 +112,7 @@ static void what_the_text_leaves_out_has_its_default(void **state)
 	schema_free(&s);
 }
 
-static void a_quota_is_kept_as_text_and_as_bytes(void **state)
+TEST(a_quota_is_kept_as_text_and_as_bytes)
 {
 	struct schema s = {0}, back = {0}, unsaid = {0};
 	struct buf bytes = {0};
@@ -150,7 +150,7 @@ static void a_quota_is_kept_as_text_and_as_bytes(void **state)
 	schema_free(&back);
 }
 
-static void order_comments_and_blanks_mean_nothing(void **state)
+TEST(order_comments_and_blanks_mean_nothing)
 {
 	static const char text[] = "# mine\r\n"
 				   "  family  z # last\n"
@@ -172,7 +172,7 @@ static void order_comments_and_blanks_mean_nothing(void **state)
 	schema_free(&s);
 }
 
-static void a_time_is_written_in_its_largest_whole_unit(void **state)
+TEST(a_time_is_written_in_its_largest_whole_unit)
 {
 	static const struct {
 		const char *in, *out;
@@ -197,7 +197,7 @@ static void a_time_is_written_in_its_largest_whole_unit(void **state)
 	}
 }
 
-static void one_attribute_is_set_as_the_text_sets_it(void **state)
+TEST(one_attribute_is_set_as_the_text_sets_it)
 {
 	struct family_attrs a;
 	struct family_attr attr;
@@ -234,7 +234,7 @@ static void one_attribute_is_set_as_the_text_sets_it(void **state)
 	assert_true(n >= 11);
 }
 
-static void a_wrong_line_is_named_with_what_is_wrong(void **state)
+TEST(a_wrong_line_is_named_with_what_is_wrong)
 {
 	static const struct {
 		const char *text, *says[3];
@@ -299,7 +299,7 @@ static int alter(const char *text, unsigned flags, struct alter *a)
 	return r;
 }
 
-static void a_change_names_what_it_drops(void **state)
+TEST(a_change_names_what_it_drops)
 {
 	struct alter a;
 
@@ -321,7 +321,7 @@ static void a_change_names_what_it_drops(void **state)
 	alter_free(&a);
 }
 
-static void a_wrong_line_that_drops_is_named(void **state)
+TEST(a_wrong_line_that_drops_is_named)
 {
 	static const struct {
 		const char *text, *says;
@@ -348,7 +348,7 @@ static void a_wrong_line_that_drops_is_named(void **state)
 }
 
 /* What would be hidden by what the text leaves out is kept, if so asked. */
-static void a_family_that_is_named_again_may_keep_what_it_has(void **state)
+TEST(a_family_that_is_named_again_may_keep_what_it_has)
 {
 	const struct family_attrs *f;
 	struct family_attrs usual;
@@ -374,7 +374,7 @@ static void a_family_that_is_named_again_may_keep_what_it_has(void **state)
 }
 
 /* The last of them counts; of other words there is one. */
-static void a_quota_may_be_appended(void **state)
+TEST(a_quota_may_be_appended)
 {
 	struct schema s;
 
@@ -392,7 +392,7 @@ static void a_quota_may_be_appended(void **state)
 }
 
 /* Its bytes are counted, however they are spelled. */
-static void a_family_name_has_no_more_bytes_than_it_may(void **state)
+TEST(a_family_name_has_no_more_bytes_than_it_may)
 {
 	char text[16 + 3 * FAMILY_LEN_MAX + 4] = "family ";
 	struct schema s;
@@ -407,7 +407,7 @@ static void a_family_name_has_no_more_bytes_than_it_may(void **state)
 	assert_non_null(strstr(store_why(), "at most"));
 }
 
-static void a_text_too_long_is_refused(void **state)
+TEST(a_text_too_long_is_refused)
 {
 	char *text = calloc(1, SCHEMA_TEXT_MAX + 1);
 	struct schema s = {0};
@@ -423,7 +423,7 @@ static void a_text_too_long_is_refused(void **state)
 	free(text);
 }
 
-static void families_stay_in_byte_order(void **state)
+TEST(families_stay_in_byte_order)
 {
 	struct family_attrs a;
 	struct schema s, copy = {0};
@@ -449,7 +449,7 @@ static void families_stay_in_byte_order(void **state)
 	schema_free(&copy);
 }
 
-static void a_table_has_a_bounded_number_of_families(void **state)
+TEST(a_table_has_a_bounded_number_of_families)
 {
 	struct family_attrs a;
 	struct schema s;
@@ -465,7 +465,7 @@ static void a_table_has_a_bounded_number_of_families(void **state)
 	schema_free(&s);
 }
 
-static void family_names_follow_the_rules(void **state)
+TEST(family_names_follow_the_rules)
 {
 	static const char *const good[] = {
 		"f", "-", "a b", "caf\xc3\xa9", "%", "\xf0\x9f\x98\x80", "a.b"};
@@ -490,7 +490,7 @@ static void family_names_follow_the_rules(void **state)
 		-ENAMETOOLONG);
 }
 
-static void table_names_follow_the_rules(void **state)
+TEST(table_names_follow_the_rules)
 {
 	static const char *const good[] = {"t",	   "T1",    "_x", "a.b-c",
 					   "ns:t", "n_1:_", "9"};
@@ -513,7 +513,7 @@ static void table_names_follow_the_rules(void **state)
 		-ENAMETOOLONG);
 }
 
-static void bytes_come_back_and_every_truncation_is_found(void **state)
+TEST(bytes_come_back_and_every_truncation_is_found)
 {
 	struct schema s, back = {0};
 	struct buf b = {0};
@@ -540,7 +540,7 @@ static void bytes_come_back_and_every_truncation_is_found(void **state)
 }
 
 /* No checksum here: what is accepted must be sound and come back the same. */
-static void every_flipped_bit_is_refused_or_a_sound_schema(void **state)
+TEST(every_flipped_bit_is_refused_or_a_sound_schema)
 {
 	struct schema s, back = {0};
 	struct buf b = {0}, again = {0};
@@ -562,7 +562,7 @@ static void every_flipped_bit_is_refused_or_a_sound_schema(void **state)
 	schema_free(&s);
 }
 
-static void kinds_have_names(void **state)
+TEST(kinds_have_names)
 {
 	for (int k = 0; k < 256; k++)
 		assert_int_equal(kind_parse(bytes_str(kind_name((uint8_t)k))),
@@ -574,7 +574,7 @@ static void kinds_have_names(void **state)
 	assert_int_equal(kind_parse(bytes_str("delete-col")), -1);
 }
 
-static void the_fuzz_corpus_passes(void **state)
+TEST(the_fuzz_corpus_passes)
 {
 	struct schema s;
 	struct buf b = {0};
@@ -589,7 +589,7 @@ static void the_fuzz_corpus_passes(void **state)
 }
 
 /* Whatever of it there is no more room for, nothing of the text is left. */
-static void a_text_that_has_no_room_is_not_begun(void **state)
+TEST(a_text_that_has_no_room_is_not_begun)
 {
 	struct buf text = {0};
 	struct schema schema;
@@ -609,36 +609,4 @@ static void a_text_that_has_no_room_is_not_begun(void **state)
 	}
 	schema_free(&schema);
 	buf_free(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_text_is_the_canonical_one),
-		cmocka_unit_test(what_the_text_leaves_out_has_its_default),
-		cmocka_unit_test(a_quota_is_kept_as_text_and_as_bytes),
-		cmocka_unit_test(order_comments_and_blanks_mean_nothing),
-		cmocka_unit_test(a_time_is_written_in_its_largest_whole_unit),
-		cmocka_unit_test(one_attribute_is_set_as_the_text_sets_it),
-		cmocka_unit_test(a_wrong_line_is_named_with_what_is_wrong),
-		cmocka_unit_test(a_change_names_what_it_drops),
-		cmocka_unit_test(a_wrong_line_that_drops_is_named),
-		cmocka_unit_test(
-			a_family_that_is_named_again_may_keep_what_it_has),
-		cmocka_unit_test(a_quota_may_be_appended),
-		cmocka_unit_test(a_family_name_has_no_more_bytes_than_it_may),
-		cmocka_unit_test(a_text_too_long_is_refused),
-		cmocka_unit_test(families_stay_in_byte_order),
-		cmocka_unit_test(a_table_has_a_bounded_number_of_families),
-		cmocka_unit_test(family_names_follow_the_rules),
-		cmocka_unit_test(table_names_follow_the_rules),
-		cmocka_unit_test(bytes_come_back_and_every_truncation_is_found),
-		cmocka_unit_test(
-			every_flipped_bit_is_refused_or_a_sound_schema),
-		cmocka_unit_test(kinds_have_names),
-		cmocka_unit_test(a_text_that_has_no_room_is_not_begun),
-		cmocka_unit_test(the_fuzz_corpus_passes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void ask(struct fixture *f, char out[1024])
 	}
 }
 
-static void a_connection_that_says_nothing_is_closed(void **state)
+TEST(a_connection_that_says_nothing_is_closed)
 {
 	struct fixture f;
 	char c;
@@ -88,7 +88,7 @@ static void a_connection_that_says_nothing_is_closed(void **state)
 	end(&f);
 }
 
-static void figures_that_cannot_be_had_say_why(void **state)
+TEST(figures_that_cannot_be_had_say_why)
 {
 	struct fixture f;
 	char text[1024];
@@ -106,19 +106,8 @@ static void figures_that_cannot_be_had_say_why(void **state)
 	end(&f);
 }
 
-static void what_is_built_in_is_said_to_be_there(void **state)
+TEST(what_is_built_in_is_said_to_be_there)
 {
 	assert_int_equal(scrape_check(), 0);
 	scrape_stop(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_built_in_is_said_to_be_there),
-		cmocka_unit_test(a_connection_that_says_nothing_is_closed),
-		cmocka_unit_test(figures_that_cannot_be_had_say_why),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

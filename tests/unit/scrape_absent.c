@@ -5,7 +5,7 @@
 #include "fs/control/scrape.h"
 #include "store/value/why.h"
 
-static void it_is_refused_with_words(void **state)
+TEST(it_is_refused_with_words)
 {
 	struct scrape *s = NULL;
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -18,13 +18,4 @@ static void it_is_refused_with_words(void **state)
 	/* The socket is taken over even so. */
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	scrape_stop(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_refused_with_words),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

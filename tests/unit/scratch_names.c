@@ -15,7 +15,7 @@ static int check(uint8_t level, const char *name)
 				  kind_of(level)->home);
 }
 
-static void what_tools_make_is_temporary(void **state)
+TEST(what_tools_make_is_temporary)
 {
 	static const char *const names[] = {
 		".5.swp",
@@ -57,7 +57,7 @@ static void what_tools_make_is_temporary(void **state)
 	}
 }
 
-static void what_people_make_is_not(void **state)
+TEST(what_people_make_is_not)
 {
 	static const char *const names[] = {
 		"README",     "notes",	     "a.txt",	  "tmp",
@@ -80,13 +80,13 @@ static void what_people_make_is_not(void **state)
 }
 
 /* A suffix alone names nothing that it could be the temporary one of. */
-static void a_suffix_alone_is_no_name(void **state)
+TEST(a_suffix_alone_is_no_name)
 {
 	assert_false(temporary("~"));
 	assert_true(temporary("x~"));
 }
 
-static void numbers_in_a_column_are_timestamps_or_mistakes(void **state)
+TEST(numbers_in_a_column_are_timestamps_or_mistakes)
 {
 	static const char *const numbers[] = {
 		"0123",
@@ -110,7 +110,7 @@ static void numbers_in_a_column_are_timestamps_or_mistakes(void **state)
 	assert_int_equal(check(NODE_FAMILY, "0123"), -EPERM);
 }
 
-static void the_refusal_says_where_data_lives(void **state)
+TEST(the_refusal_says_where_data_lives)
 {
 	static const struct {
 		uint8_t level;
@@ -131,18 +131,4 @@ static void the_refusal_says_where_data_lives(void **state)
 		assert_non_null(strstr(store_why(), cases[i].said));
 		assert_non_null(strstr(store_why(), "-o scratch=any"));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_tools_make_is_temporary),
-		cmocka_unit_test(what_people_make_is_not),
-		cmocka_unit_test(a_suffix_alone_is_no_name),
-		cmocka_unit_test(
-			numbers_in_a_column_are_timestamps_or_mistakes),
-		cmocka_unit_test(the_refusal_says_where_data_lives),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static double called(const struct shape *s, const char *row, int write)
 	return n;
 }
 
-static void a_store_that_nobody_watches_notes_no_call(void **state)
+TEST_IN(a_store_that_nobody_watches_notes_no_call, setup, teardown)
 {
 	struct temp_store *s = store_of(state);
 	struct shape shape;
@@ -36,7 +36,7 @@ static void a_store_that_nobody_watches_notes_no_call(void **state)
 	shape_free(&shape);
 }
 
-static void the_calls_of_a_quiet_store_are_all_kept(void **state)
+TEST_IN(the_calls_of_a_quiet_store_are_all_kept, setup, teardown)
 {
 	struct temp_store *s = store_of(state);
 	struct shape shape;
@@ -58,7 +58,7 @@ static void the_calls_of_a_quiet_store_are_all_kept(void **state)
 }
 
 /* As the metrics do for each table, again and again. */
-static void what_a_table_holds_is_told_without_a_call(void **state)
+TEST_IN(what_a_table_holds_is_told_without_a_call, setup, teardown)
 {
 	struct temp_store *s = store_of(state);
 	struct table_info info;
@@ -73,7 +73,7 @@ static void what_a_table_holds_is_told_without_a_call(void **state)
 	shape_free(&shape);
 }
 
-static void of_many_calls_a_sample_stands_for_all(void **state)
+TEST_IN(of_many_calls_a_sample_stands_for_all, setup, teardown)
 {
 	const int calls = 50000;
 	struct temp_store *s = store_of(state);
@@ -98,7 +98,7 @@ static void of_many_calls_a_sample_stands_for_all(void **state)
 }
 
 /* One in HEAT_EVERY calls would be of one and the same row. */
-static void rows_that_are_called_in_turn_are_all_kept(void **state)
+TEST_IN(rows_that_are_called_in_turn_are_all_kept, setup, teardown)
 {
 	struct temp_store *s = store_of(state);
 	struct shape shape;
@@ -120,7 +120,7 @@ static void rows_that_are_called_in_turn_are_all_kept(void **state)
 	shape_free(&shape);
 }
 
-static void files_and_their_parts_are_told(void **state)
+TEST_IN(files_and_their_parts_are_told, setup, teardown)
 {
 	struct temp_store *s = store_of(state);
 	struct shape shape;
@@ -148,7 +148,7 @@ static void files_and_their_parts_are_told(void **state)
 	shape_free(&shape);
 }
 
-static void a_cell_of_a_strange_time_moves_no_others(void **state)
+TEST_IN(a_cell_of_a_strange_time_moves_no_others, setup, teardown)
 {
 	static const int64_t strange[] = {1, 253402300799000};
 	struct temp_store *s = store_of(state);
@@ -212,7 +212,7 @@ static void fill_table(struct temp_store *s, int number)
 	schema_free(&schema);
 }
 
-static void a_shape_is_bounded_whatever_is_in_memory(void **state)
+TEST(a_shape_is_bounded_whatever_is_in_memory)
 {
 	struct temp_store s = {.path = "/store",
 			       .options.inline_background = true};
@@ -231,7 +231,7 @@ static void a_shape_is_bounded_whatever_is_in_memory(void **state)
 }
 
 /* Whatever bytes a peer sends as a shape. */
-static void what_is_no_shape_is_refused(void **state)
+TEST_IN(what_is_no_shape_is_refused, setup, teardown)
 {
 	struct temp_store *s = store_of(state);
 	struct buf whole = {0};
@@ -264,7 +264,7 @@ static void shown(const char *key, size_t len, const char *want)
 	buf_free(&p.out);
 }
 
-static void a_key_is_no_markup(void **state)
+TEST(a_key_is_no_markup)
 {
 	shown("<script>", 8, "&lt;script&gt;");
 	shown("a&b\"'", 5, "a&amp;b&quot;&#39;");
@@ -294,7 +294,7 @@ static struct bytes costly(int i)
 }
 
 /* Two beginnings, each with more endings than are shown alone. */
-static void the_rest_of_a_beginning_is_named_by_it(void **state)
+TEST(the_rest_of_a_beginning_is_named_by_it)
 {
 	struct shape s = {0};
 	struct page p = {0};
@@ -329,7 +329,7 @@ static void the_rest_of_a_beginning_is_named_by_it(void **state)
 }
 
 /* A bar is a file: where there are too many lanes of them it says so. */
-static void files_that_have_no_bar_are_counted(void **state)
+TEST(files_that_have_no_bar_are_counted)
 {
 	struct shape s = {0};
 	struct page p = {0};
@@ -357,7 +357,7 @@ static void files_that_have_no_bar_are_counted(void **state)
 	buf_free(&p.out);
 }
 
-static void a_page_is_bounded_whatever_is_stored(void **state)
+TEST(a_page_is_bounded_whatever_is_stored)
 {
 	const uint64_t tables = 1000, files = 10000, parts = 10000;
 	const uint64_t now = 1790000000000;
@@ -400,38 +400,4 @@ static void a_page_is_bounded_whatever_is_stored(void **state)
 	assert_in_range(p.out.len, 100000, 1000000);
 	shape_free(&s);
 	buf_free(&p.out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_store_that_nobody_watches_notes_no_call, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			the_calls_of_a_quiet_store_are_all_kept, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			what_a_table_holds_is_told_without_a_call, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(
-			of_many_calls_a_sample_stands_for_all, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			rows_that_are_called_in_turn_are_all_kept, setup,
-			teardown),
-		cmocka_unit_test_setup_teardown(files_and_their_parts_are_told,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_cell_of_a_strange_time_moves_no_others, setup,
-			teardown),
-		cmocka_unit_test(a_shape_is_bounded_whatever_is_in_memory),
-		cmocka_unit_test_setup_teardown(what_is_no_shape_is_refused,
-						setup, teardown),
-		cmocka_unit_test(a_key_is_no_markup),
-		cmocka_unit_test(the_rest_of_a_beginning_is_named_by_it),
-		cmocka_unit_test(files_that_have_no_bar_are_counted),
-		cmocka_unit_test(a_page_is_bounded_whatever_is_stored),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

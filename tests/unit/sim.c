@@ -75,7 +75,7 @@ static void end(struct os *os, struct os_dir *d, struct os_file *f)
 	sim_free(os);
 }
 
-static void what_is_written_is_read_and_listed(void **state)
+TEST(what_is_written_is_read_and_listed)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -112,7 +112,7 @@ static void what_is_written_is_read_and_listed(void **state)
 	sim_free(os);
 }
 
-static void a_directory_has_one_writer_or_many_readers(void **state)
+TEST(a_directory_has_one_writer_or_many_readers)
 {
 	struct os *os = sim_new(1), *after;
 	struct os_dir *d[4];
@@ -143,7 +143,7 @@ static void a_directory_has_one_writer_or_many_readers(void **state)
 	sim_free(os);
 }
 
-static void a_write_persists_wholly_partly_or_not(void **state)
+TEST(a_write_persists_wholly_partly_or_not)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -167,7 +167,7 @@ static void a_write_persists_wholly_partly_or_not(void **state)
 	end(os, d, f);
 }
 
-static void a_synced_write_is_durable_and_nothing_else(void **state)
+TEST(a_synced_write_is_durable_and_nothing_else)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -195,7 +195,7 @@ static void a_synced_write_is_durable_and_nothing_else(void **state)
 	end(os, d, f);
 }
 
-static void names_persist_apart_from_data(void **state)
+TEST(names_persist_apart_from_data)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -217,7 +217,7 @@ static void names_persist_apart_from_data(void **state)
 	end(os, d, f);
 }
 
-static void an_unlinked_file_comes_back_with_its_content(void **state)
+TEST(an_unlinked_file_comes_back_with_its_content)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -267,13 +267,13 @@ static bool finds_disorder(bool ordered)
 	return found;
 }
 
-static void directory_entries_persist_in_any_order(void **state)
+TEST(directory_entries_persist_in_any_order)
 {
 	assert_true(finds_disorder(false));
 	assert_false(finds_disorder(true));
 }
 
-static void marks_are_told_with_the_image(void **state)
+TEST(marks_are_told_with_the_image)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -303,7 +303,7 @@ static void marks_are_told_with_the_image(void **state)
 	end(os, d, f);
 }
 
-static void an_ignored_sync_makes_nothing_durable(void **state)
+TEST(an_ignored_sync_makes_nothing_durable)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -328,7 +328,7 @@ static void an_ignored_sync_makes_nothing_durable(void **state)
 	end(os, d, f);
 }
 
-static void space_is_limited_and_given_back(void **state)
+TEST(space_is_limited_and_given_back)
 {
 	struct os *os = sim_new(1);
 	struct os_dir *d = dir_of(os);
@@ -352,7 +352,7 @@ static void space_is_limited_and_given_back(void **state)
 	sim_free(os);
 }
 
-static void time_moves_only_when_moved(void **state)
+TEST(time_moves_only_when_moved)
 {
 	struct os *os = sim_new(1), *other = sim_new(1);
 	uint64_t t = os_monotonic_ns(os);
@@ -367,7 +367,7 @@ static void time_moves_only_when_moved(void **state)
 	sim_free(other);
 }
 
-static void the_nth_call_fails_once_or_for_ever(void **state)
+TEST(the_nth_call_fails_once_or_for_ever)
 {
 	struct os *sim = sim_new(1), *os = fault_new(sim);
 	struct fault_plan plan = {.kinds = FAULT_PWRITE, .nth = 2, .err = EIO};
@@ -399,7 +399,7 @@ static void the_nth_call_fails_once_or_for_ever(void **state)
 	sim_free(sim);
 }
 
-static void a_failed_sync_loses_and_the_next_one_says_nothing(void **state)
+TEST(a_failed_sync_loses_and_the_next_one_says_nothing)
 {
 	struct fault_plan plan = {
 		.kinds = FAULT_FDATASYNC, .nth = 1, .err = EIO, .lose = true};
@@ -428,26 +428,4 @@ static void a_failed_sync_loses_and_the_next_one_says_nothing(void **state)
 	}
 	assert_true(lost > 4 && kept > 4);
 	assert_int_equal(lost + kept, 32);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_is_read_and_listed),
-		cmocka_unit_test(a_directory_has_one_writer_or_many_readers),
-		cmocka_unit_test(a_write_persists_wholly_partly_or_not),
-		cmocka_unit_test(a_synced_write_is_durable_and_nothing_else),
-		cmocka_unit_test(names_persist_apart_from_data),
-		cmocka_unit_test(an_unlinked_file_comes_back_with_its_content),
-		cmocka_unit_test(directory_entries_persist_in_any_order),
-		cmocka_unit_test(marks_are_told_with_the_image),
-		cmocka_unit_test(an_ignored_sync_makes_nothing_durable),
-		cmocka_unit_test(space_is_limited_and_given_back),
-		cmocka_unit_test(time_moves_only_when_moved),
-		cmocka_unit_test(the_nth_call_fails_once_or_for_ever),
-		cmocka_unit_test(
-			a_failed_sync_loses_and_the_next_one_says_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

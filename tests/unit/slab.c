@@ -33,7 +33,7 @@ static void give(struct piece *p)
 	p->at = NULL;
 }
 
-static void pieces_of_any_size_do_not_overlap(void **state)
+TEST(pieces_of_any_size_do_not_overlap)
 {
 	static struct piece p[3000];
 	size_t n = 0;
@@ -50,7 +50,7 @@ static void pieces_of_any_size_do_not_overlap(void **state)
 		give(&p[i]);
 }
 
-static void what_is_freed_is_used_again(void **state)
+TEST(what_is_freed_is_used_again)
 {
 	static struct piece p[400];
 	unsigned seed = 1;
@@ -75,7 +75,7 @@ static void what_is_freed_is_used_again(void **state)
 #define LARGE 100000
 #define SMALL 60000
 
-static void a_size_that_few_ask_for_opens_no_chunk(void **state)
+TEST(a_size_that_few_ask_for_opens_no_chunk)
 {
 	struct piece large, small;
 	size_t idle;
@@ -103,7 +103,7 @@ static size_t take_spares(struct piece *p, size_t n)
 }
 
 /* In chunks of much larger ones, until a chunk of its own takes less. */
-static void a_few_pieces_open_no_chunk_however_small(void **state)
+TEST(a_few_pieces_open_no_chunk_however_small)
 {
 	struct piece spares[10], small[2], more[1000];
 	size_t n = take_spares(spares, 10), idle;
@@ -161,7 +161,7 @@ static void take_sparsely(struct piece *p, size_t n, size_t each,
 			give(&p[i]);
 }
 
-static void chunks_of_which_little_is_used_are_emptied(void **state)
+TEST(chunks_of_which_little_is_used_are_emptied)
 {
 	static struct piece p[1000];
 	int owner = 0, other = 0;
@@ -179,7 +179,7 @@ static void chunks_of_which_little_is_used_are_emptied(void **state)
 }
 
 /* Out of the only chunk of its size: it does not come back there. */
-static void one_that_has_its_chunk_for_itself_moves_out(void **state)
+TEST(one_that_has_its_chunk_for_itself_moves_out)
 {
 	struct piece small, large;
 	int owner = 0, moves = 0;
@@ -194,7 +194,7 @@ static void one_that_has_its_chunk_for_itself_moves_out(void **state)
 	give(&large);
 }
 
-static void what_does_not_move_is_left(void **state)
+TEST(what_does_not_move_is_left)
 {
 	static struct piece p[1000];
 	void *found[4];
@@ -211,13 +211,13 @@ static void what_does_not_move_is_left(void **state)
 			give(&p[i]);
 }
 
-static void freeing_nothing_is_nothing(void **state)
+TEST(freeing_nothing_is_nothing)
 {
 	slab_free(NULL, 100);
 	slab_free(NULL, 20000);
 }
 
-static void a_large_piece_is_in_huge_pages_and_goes_back(void **state)
+TEST(a_large_piece_is_in_huge_pages_and_goes_back)
 {
 	enum {
 		VALUE = (10 << 20) + 100
@@ -242,21 +242,4 @@ static void a_large_piece_is_in_huge_pages_and_goes_back(void **state)
 	slab_free(at, VALUE);
 	assert_false(flags_at(at, flags, sizeof(flags)));
 	assert_false(flags_at(at + VALUE - 1, flags, sizeof(flags)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_of_any_size_do_not_overlap),
-		cmocka_unit_test(what_is_freed_is_used_again),
-		cmocka_unit_test(a_large_piece_is_in_huge_pages_and_goes_back),
-		cmocka_unit_test(a_size_that_few_ask_for_opens_no_chunk),
-		cmocka_unit_test(a_few_pieces_open_no_chunk_however_small),
-		cmocka_unit_test(chunks_of_which_little_is_used_are_emptied),
-		cmocka_unit_test(one_that_has_its_chunk_for_itself_moves_out),
-		cmocka_unit_test(what_does_not_move_is_left),
-		cmocka_unit_test(freeing_nothing_is_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(setup, teardown);
+
 static struct sstable *open_as(struct world *w, const struct sst_info *info)
 {
 	struct sstable *t;
@@ -110,7 +112,7 @@ static int check_as(struct world *w, const struct sst_info *info)
 	return r;
 }
 
-static void each_count_of_the_catalog_is_compared(void **state)
+TEST(each_count_of_the_catalog_is_compared)
 {
 	struct world *w = *state;
 	uint64_t *const counts[] = {&w->info.entries,
@@ -135,7 +137,7 @@ static void each_count_of_the_catalog_is_compared(void **state)
 	assert_int_equal(check_as(w, &w->info), 0);
 }
 
-static void the_rows_that_the_catalog_names_are_compared(void **state)
+TEST(the_rows_that_the_catalog_names_are_compared)
 {
 	struct buf *ends[2];
 	struct world *w = *state;
@@ -154,7 +156,7 @@ static void the_rows_that_the_catalog_names_are_compared(void **state)
 }
 
 /* As one would that was made for other rows. */
-static void a_filter_that_denies_what_is_there_is_a_fault(void **state)
+TEST(a_filter_that_denies_what_is_there_is_a_fault)
 {
 	struct world *w = *state;
 	struct sstable *t = open_as(w, &w->info);
@@ -186,7 +188,7 @@ static bool went(void *arg, uint64_t bytes)
 	return p->left-- > 0;
 }
 
-static void a_check_may_be_ended_behind_each_block(void **state)
+TEST(a_check_may_be_ended_behind_each_block)
 {
 	struct world *w = *state;
 	struct sstable *t = open_as(w, &w->info);
@@ -234,7 +236,7 @@ static int check_parts(struct world *w, struct sstable *t, uint64_t bytes,
 	return r;
 }
 
-static void a_check_in_parts_finds_what_one_finds(void **state)
+TEST(a_check_in_parts_finds_what_one_finds)
 {
 	struct world *w = *state;
 	struct sstable *t = open_as(w, &w->info);
@@ -259,7 +261,7 @@ static void a_check_in_parts_finds_what_one_finds(void **state)
 }
 
 /* What the disk refuses is a fault of the file; want is none. */
-static void what_a_check_in_parts_cannot_read_is_told(void **state)
+TEST(what_a_check_in_parts_cannot_read_is_told)
 {
 	struct world *w = *state;
 	struct sstable *t = open_as(w, &w->info);
@@ -292,7 +294,7 @@ static void hear_nothing(void *arg, const char *sentence)
 	fail_msg("%s", sentence);
 }
 
-static void want_of_memory_is_no_fault_of_a_file(void **state)
+TEST(want_of_memory_is_no_fault_of_a_file)
 {
 	struct world *w = *state;
 	struct sstable *t = open_as(w, &w->info);
@@ -315,7 +317,7 @@ static void want_of_memory_is_no_fault_of_a_file(void **state)
 }
 
 /* It holds the place of the file, or nothing is made. */
-static void what_stands_for_a_lost_file_says_why(void **state)
+TEST(what_stands_for_a_lost_file_says_why)
 {
 	struct world *w = *state;
 	struct sstable *t = NULL;
@@ -346,7 +348,7 @@ static void what_stands_for_a_lost_file_says_why(void **state)
 }
 
 /* A sentence has room for a part of a key. */
-static void long_rows_of_a_damaged_block_are_named_in_part(void **state)
+TEST(long_rows_of_a_damaged_block_are_named_in_part)
 {
 	struct world *w = *state;
 	struct sst_writer *writer;
@@ -374,23 +376,4 @@ static void long_rows_of_a_damaged_block_are_named_in_part(void **state)
 	assert_true(strlen(store_why()) < 600);
 	sst_unref(t);
 	sst_info_free(&info);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(each_count_of_the_catalog_is_compared),
-		TEST(the_rows_that_the_catalog_names_are_compared),
-		TEST(a_filter_that_denies_what_is_there_is_a_fault),
-		TEST(a_check_may_be_ended_behind_each_block),
-		TEST(a_check_in_parts_finds_what_one_finds),
-		TEST(what_a_check_in_parts_cannot_read_is_told),
-		TEST(want_of_memory_is_no_fault_of_a_file),
-		TEST(what_stands_for_a_lost_file_says_why),
-		TEST(long_rows_of_a_damaged_block_are_named_in_part),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

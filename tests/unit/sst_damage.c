@@ -64,7 +64,7 @@ static struct os_file *open_to_harm(uint64_t number)
 	return f;
 }
 
-static void every_changed_byte_is_seen(void **state)
+TEST(every_changed_byte_is_seen)
 {
 	static const uint8_t flips[] = {0x01, 0x80, 0xff};
 	struct model m = {0};
@@ -98,7 +98,7 @@ static void every_changed_byte_is_seen(void **state)
 	model_free(&m);
 }
 
-static void every_truncation_and_garbage_behind_is_seen(void **state)
+TEST(every_truncation_and_garbage_behind_is_seen)
 {
 	struct model m = {0};
 	struct sst_info info, own;
@@ -122,7 +122,7 @@ static void every_truncation_and_garbage_behind_is_seen(void **state)
 	model_free(&m);
 }
 
-static void a_swapped_or_stale_file_is_seen(void **state)
+TEST(a_swapped_or_stale_file_is_seen)
 {
 	struct model m = {0}, other = {0};
 	struct sst_info one, two, again;
@@ -150,7 +150,7 @@ static void a_swapped_or_stale_file_is_seen(void **state)
 	model_free(&other);
 }
 
-static void a_block_in_the_wrong_place_is_seen(void **state)
+TEST(a_block_in_the_wrong_place_is_seen)
 {
 	struct model m = {0};
 	struct sst_info info;
@@ -186,7 +186,7 @@ static void a_block_in_the_wrong_place_is_seen(void **state)
 	model_free(&m);
 }
 
-static void damage_of_one_block_leaves_the_others(void **state)
+TEST(damage_of_one_block_leaves_the_others)
 {
 	struct model m = {0};
 	struct sst_info info;
@@ -253,7 +253,7 @@ static int read_some(struct os_dir *d, const struct model *m,
 	return r;
 }
 
-static void every_failing_call_is_told(void **state)
+TEST(every_failing_call_is_told)
 {
 	struct os *faulty = fault_new(os_posix());
 	struct model m = {0};
@@ -298,18 +298,4 @@ static void every_failing_call_is_told(void **state)
 	os_dir_close(d);
 	fault_free(faulty);
 	model_free(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_changed_byte_is_seen),
-		cmocka_unit_test(every_truncation_and_garbage_behind_is_seen),
-		cmocka_unit_test(a_swapped_or_stale_file_is_seen),
-		cmocka_unit_test(a_block_in_the_wrong_place_is_seen),
-		cmocka_unit_test(damage_of_one_block_leaves_the_others),
-		cmocka_unit_test(every_failing_call_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -48,7 +48,7 @@ static void refused(struct sst_footer f, const char *word)
 	assert_non_null(strstr(store_why(), word));
 }
 
-static void sections_fill_the_end_of_the_file(void **state)
+TEST(sections_fill_the_end_of_the_file)
 {
 	struct sst_footer f = a_footer();
 
@@ -70,7 +70,7 @@ static void sections_fill_the_end_of_the_file(void **state)
 	refused(f, "checksum");
 }
 
-static void every_flipped_bit_of_a_footer_is_found(void **state)
+TEST(every_flipped_bit_of_a_footer_is_found)
 {
 	struct sst_footer f = a_footer(), out;
 	uint8_t bytes[SST_FOOTER_LEN];
@@ -91,7 +91,7 @@ static void put_number(struct buf *b, size_t index, uint64_t v)
 		b->data[8 * index + i] = (uint8_t)(v >> 8 * i);
 }
 
-static void properties_are_bounded(void **state)
+TEST(properties_are_bounded)
 {
 	struct sst_info i = {.entries = 5, .rows = 2, .ts_min = -1}, out = {0};
 	struct buf b = {0};
@@ -122,15 +122,4 @@ static void properties_are_bounded(void **state)
 	assert_int_equal(sst_properties_decode(buf_bytes(&b), &out), -EUCLEAN);
 	buf_free(&b);
 	sst_info_free(&i);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sections_fill_the_end_of_the_file),
-		cmocka_unit_test(every_flipped_bit_of_a_footer_is_found),
-		cmocka_unit_test(properties_are_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static void check_find(const struct sst_index *x, const struct row *rows,
 	assert_int_equal(equal, behind > from);
 }
 
-static void a_row_is_found_as_a_walk_finds_it(void **state)
+TEST(a_row_is_found_as_a_walk_finds_it)
 {
 	static struct row rows[NBLOCKS];
 
@@ -132,7 +132,7 @@ static void build_wide(uint32_t n, uint32_t every, struct buf *section,
 			 0);
 }
 
-static void briefs_tell_what_entries_do(void **state)
+TEST(briefs_tell_what_entries_do)
 {
 	for (uint32_t n = 1; n <= 200; n++)
 		for (uint32_t every = 1; every <= 201; every += 10) {
@@ -159,14 +159,4 @@ static void briefs_tell_what_entries_do(void **state)
 			index_release(&x);
 			buf_free(&section);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_row_is_found_as_a_walk_finds_it),
-		cmocka_unit_test(briefs_tell_what_entries_do),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,8 @@ static inline int teardown(void **state)
 	return rmdir(folder);
 }
 
+ALL_TESTS_IN(setup, teardown);
+
 struct item {
 	struct bytes row;
 	struct entry e;

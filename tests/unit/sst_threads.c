@@ -41,7 +41,7 @@ static void *reads_all(void *arg)
 	return NULL;
 }
 
-static void many_threads_read_one_table(void **state)
+TEST(many_threads_read_one_table)
 {
 	struct model m = {0};
 	struct reader readers[8];
@@ -67,13 +67,4 @@ static void many_threads_read_one_table(void **state)
 	block_cache_free(small);
 	sst_info_free(&info);
 	model_free(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(many_threads_read_one_table),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

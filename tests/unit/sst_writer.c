@@ -1,7 +1,7 @@
 /* What the writer of a sorted table takes, refuses and says of its file. */
 #include "tests/unit/sst_model.h"
 
-static void what_is_known_of_a_file_is_right(void **state)
+TEST(what_is_known_of_a_file_is_right)
 {
 	struct model m = {0};
 	struct sst_info info, own;
@@ -34,7 +34,7 @@ static void what_is_known_of_a_file_is_right(void **state)
 	model_free(&m);
 }
 
-static void exact_markers_do_not_widen_the_time_range(void **state)
+TEST(exact_markers_do_not_widen_the_time_range)
 {
 	struct model m = {0};
 	struct sst_info info;
@@ -51,7 +51,7 @@ static void exact_markers_do_not_widen_the_time_range(void **state)
 	model_free(&m);
 }
 
-static void broken_order_is_refused(void **state)
+TEST(broken_order_is_refused)
 {
 	struct entry a = put_of("a", 5, ""), b = put_of("b", 5, "");
 	struct entry older = put_of("b", 4, "");
@@ -77,7 +77,7 @@ static void broken_order_is_refused(void **state)
 	}
 }
 
-static void a_file_not_finished_is_removed(void **state)
+TEST(a_file_not_finished_is_removed)
 {
 	struct entry e = put_of("q", 1, "v");
 	struct sst_writer *w, *other;
@@ -95,7 +95,7 @@ static void a_file_not_finished_is_removed(void **state)
 	sst_writer_free(NULL);
 }
 
-static void cells_beyond_the_limits_are_refused(void **state)
+TEST(cells_beyond_the_limits_are_refused)
 {
 	static uint8_t big[ROW_LEN_MAX + 1];
 	struct entry fine = put_of("q", 1, ""), e[5];
@@ -120,17 +120,4 @@ static void cells_beyond_the_limits_are_refused(void **state)
 				 -EINVAL);
 		sst_writer_free(w);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_known_of_a_file_is_right),
-		cmocka_unit_test(exact_markers_do_not_widen_the_time_range),
-		cmocka_unit_test(broken_order_is_refused),
-		cmocka_unit_test(a_file_not_finished_is_removed),
-		cmocka_unit_test(cells_beyond_the_limits_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

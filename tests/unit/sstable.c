@@ -229,7 +229,7 @@ static void round_trip(uint64_t seed, size_t rows, size_t cells)
 	model_free(&m);
 }
 
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
 	for (uint64_t seed = 1; seed <= 12; seed++) {
 		round_trip(seed, 1, 1);
@@ -239,7 +239,7 @@ static void what_is_written_is_read(void **state)
 	}
 }
 
-static void the_longest_keys_and_large_values_fit(void **state)
+TEST(the_longest_keys_and_large_values_fit)
 {
 	static uint8_t key[ROW_LEN_MAX];
 	struct model m = {0};
@@ -346,7 +346,7 @@ static void long_values_round_trip(uint64_t number, uint8_t compression,
 	plain_options();
 }
 
-static void long_values_are_read_as_they_were_written(void **state)
+TEST(long_values_are_read_as_they_were_written)
 {
 	rng_state = 78;
 	for (uint64_t zlib = 0; zlib < 2; zlib++) {
@@ -358,7 +358,7 @@ static void long_values_are_read_as_they_were_written(void **state)
 	}
 }
 
-static void an_obsolete_file_lives_until_its_last_reader(void **state)
+TEST(an_obsolete_file_lives_until_its_last_reader)
 {
 	struct model m = {0};
 	struct sst_info info;
@@ -404,7 +404,7 @@ static bool may_have_of_known_row(const struct sstable *t, struct bytes row,
 	return sst_may_have_column(t, &c);
 }
 
-static void filters_know_rows_columns_and_family_markers(void **state)
+TEST(filters_know_rows_columns_and_family_markers)
 {
 	struct model m = {0};
 	struct sst_info info;
@@ -475,7 +475,7 @@ static void warm(const struct model *m, size_t cache_bytes, bool all)
 	sst_info_free(&info);
 }
 
-static void a_warm_file_is_in_memory_as_far_as_there_is_room(void **state)
+TEST(a_warm_file_is_in_memory_as_far_as_there_is_room)
 {
 	struct model m = {0};
 
@@ -487,7 +487,7 @@ static void a_warm_file_is_in_memory_as_far_as_there_is_room(void **state)
 	model_free(&m);
 }
 
-static void the_block_behind_is_known_while_it_is_in_memory(void **state)
+TEST(the_block_behind_is_known_while_it_is_in_memory)
 {
 	struct block_cache *own;
 	struct block_rows at;
@@ -524,21 +524,4 @@ static void the_block_behind_is_known_while_it_is_in_memory(void **state)
 	block_cache_free(own);
 	sst_info_free(&info);
 	model_free(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_written_is_read),
-		cmocka_unit_test(the_longest_keys_and_large_values_fit),
-		cmocka_unit_test(long_values_are_read_as_they_were_written),
-		cmocka_unit_test(an_obsolete_file_lives_until_its_last_reader),
-		cmocka_unit_test(filters_know_rows_columns_and_family_markers),
-		cmocka_unit_test(
-			a_warm_file_is_in_memory_as_far_as_there_is_room),
-		cmocka_unit_test(
-			the_block_behind_is_known_while_it_is_in_memory),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -76,7 +76,7 @@ static uint64_t stat_value(struct store *s, const char *name)
 	return 0;
 }
 
-static void newest_version_is_read_back(void **state)
+TEST(newest_version_is_read_back)
 {
 	struct fixture f = begin();
 	struct buf hold = {0};
@@ -106,7 +106,7 @@ static void newest_version_is_read_back(void **state)
 	end(&f);
 }
 
-static void names_of_a_wrong_length_are_refused_with_a_sentence(void **state)
+TEST(names_of_a_wrong_length_are_refused_with_a_sentence)
 {
 	struct fixture f = begin();
 	struct scan *sc;
@@ -141,7 +141,7 @@ static void names_of_a_wrong_length_are_refused_with_a_sentence(void **state)
 	end(&f);
 }
 
-static void timestamps_out_of_range_are_refused(void **state)
+TEST(timestamps_out_of_range_are_refused)
 {
 	struct fixture f = begin();
 	struct scan *sc;
@@ -160,7 +160,7 @@ static void timestamps_out_of_range_are_refused(void **state)
 	end(&f);
 }
 
-static void shapes_that_mean_nothing_are_refused(void **state)
+TEST(shapes_that_mean_nothing_are_refused)
 {
 	struct fixture f = begin();
 	struct mutation none = {.row = str("r")};
@@ -205,7 +205,7 @@ static void shapes_that_mean_nothing_are_refused(void **state)
 	end(&f);
 }
 
-static void values_over_the_limit_are_too_big(void **state)
+TEST(values_over_the_limit_are_too_big)
 {
 	struct fixture f = begin();
 	/* Only the length is looked at before it is refused. */
@@ -219,7 +219,7 @@ static void values_over_the_limit_are_too_big(void **state)
 }
 
 /* Only counts and lengths are looked at before these are refused. */
-static void more_than_a_call_takes_is_refused(void **state)
+TEST(more_than_a_call_takes_is_refused)
 {
 	struct fixture f = begin();
 	struct change c[3];
@@ -258,7 +258,7 @@ static void more_than_a_call_takes_is_refused(void **state)
 	end(&f);
 }
 
-static void a_store_opened_read_only_changes_nothing(void **state)
+TEST(a_store_opened_read_only_changes_nothing)
 {
 	struct fixture f = begin();
 	struct schema schema = {0};
@@ -281,7 +281,7 @@ static void a_store_opened_read_only_changes_nothing(void **state)
 	end(&f);
 }
 
-static void what_is_kept_beside_the_store_has_a_plain_name(void **state)
+TEST(what_is_kept_beside_the_store_has_a_plain_name)
 {
 	struct fixture f = begin();
 	char longest[257];
@@ -307,7 +307,7 @@ static void refuses(int r, enum store_ability a)
 	assert_non_null(strstr(store_why(), store_ability(a)));
 }
 
-static void what_a_store_cannot_is_refused_in_words(void **state)
+TEST(what_a_store_cannot_is_refused_in_words)
 {
 	struct fixture f = begin();
 	struct scan_spec past = {.has_as_of = true, .as_of = 5};
@@ -340,7 +340,7 @@ static void what_a_store_cannot_is_refused_in_words(void **state)
 	end(&f);
 }
 
-static void a_table_keeps_its_identity_over_a_rename(void **state)
+TEST(a_table_keeps_its_identity_over_a_rename)
 {
 	struct fixture f = begin();
 	struct table *t = NULL;
@@ -357,7 +357,7 @@ static void a_table_keeps_its_identity_over_a_rename(void **state)
 	end(&f);
 }
 
-static void a_dropped_table_lives_until_its_last_reference(void **state)
+TEST(a_dropped_table_lives_until_its_last_reference)
 {
 	struct fixture f = begin();
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
@@ -380,7 +380,7 @@ static void a_dropped_table_lives_until_its_last_reference(void **state)
 	end(&f);
 }
 
-static void a_family_is_declared_once_and_not_in_a_fixed_table(void **state)
+TEST(a_family_is_declared_once_and_not_in_a_fixed_table)
 {
 	struct fixture f = begin();
 	struct schema schema = {0};
@@ -400,7 +400,7 @@ static void a_family_is_declared_once_and_not_in_a_fixed_table(void **state)
 }
 
 /* A % takes three bytes in the name of a file. */
-static void a_family_that_no_file_can_be_named_after_is_refused(void **state)
+TEST(a_family_that_no_file_can_be_named_after_is_refused)
 {
 	struct fixture f = begin();
 	struct family_attrs attrs;
@@ -451,7 +451,7 @@ static void *add_families(void *arg)
 	return NULL;
 }
 
-static void families_added_at_once_are_all_there(void **state)
+TEST(families_added_at_once_are_all_there)
 {
 	struct fixture f = begin();
 	struct schema schema = {0};
@@ -476,7 +476,7 @@ static void families_added_at_once_are_all_there(void **state)
 	end(&f);
 }
 
-static void a_schema_out_of_order_is_refused(void **state)
+TEST(a_schema_out_of_order_is_refused)
 {
 	struct fixture f = begin();
 	struct schema schema = {0};
@@ -496,7 +496,7 @@ static void a_schema_out_of_order_is_refused(void **state)
 	end(&f);
 }
 
-static void calls_are_counted(void **state)
+TEST(calls_are_counted)
 {
 	struct fixture f = begin();
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
@@ -516,7 +516,7 @@ static void calls_are_counted(void **state)
 	end(&f);
 }
 
-static void changes_and_gets_are_counted_apart(void **state)
+TEST(changes_and_gets_are_counted_apart)
 {
 	struct fixture f = begin();
 	struct change ch[2] = {
@@ -554,7 +554,7 @@ static void *put_hundred(void *arg)
 	return NULL;
 }
 
-static void what_threads_do_is_counted_for_all(void **state)
+TEST(what_threads_do_is_counted_for_all)
 {
 	/* More than there are stripes: some share one. */
 	enum {
@@ -615,7 +615,7 @@ static void read_all(struct fixture *f)
 	scan_close(sc);
 }
 
-static void calls_are_timed_for_who_watches(void **state)
+TEST(calls_are_timed_for_who_watches)
 {
 	struct fixture f = begin();
 	struct latency l;
@@ -644,7 +644,7 @@ static void calls_are_timed_for_who_watches(void **state)
 	end(&f);
 }
 
-static void calls_are_counted_by_table_for_who_watches(void **state)
+TEST(calls_are_counted_by_table_for_who_watches)
 {
 	struct fixture f = begin();
 	struct table_calls c;
@@ -675,7 +675,7 @@ static int fails(struct store *s, struct bytes name, struct table **out)
 	return why(-ETIMEDOUT, "nobody answers");
 }
 
-static void a_shape_that_cannot_be_had_says_why(void **state)
+TEST(a_shape_that_cannot_be_had_says_why)
 {
 	struct fixture f = begin();
 	const struct store_ops *ops = f.s->ops;
@@ -691,7 +691,7 @@ static void a_shape_that_cannot_be_had_says_why(void **state)
 	end(&f);
 }
 
-static void who_watches_again_goes_on_counting(void **state)
+TEST(who_watches_again_goes_on_counting)
 {
 	struct fixture f = begin();
 	struct table_calls c;
@@ -705,7 +705,7 @@ static void who_watches_again_goes_on_counting(void **state)
 	end(&f);
 }
 
-static void what_a_table_holds_is_told_without_a_call_of_it(void **state)
+TEST(what_a_table_holds_is_told_without_a_call_of_it)
 {
 	struct fixture f = begin();
 	struct table_info info;
@@ -722,7 +722,7 @@ static void what_a_table_holds_is_told_without_a_call_of_it(void **state)
 	end(&f);
 }
 
-static void the_counts_of_many_tables_take_bounded_memory(void **state)
+TEST(the_counts_of_many_tables_take_bounded_memory)
 {
 	struct fixture f = begin();
 	struct table_calls c;
@@ -743,7 +743,7 @@ static void the_counts_of_many_tables_take_bounded_memory(void **state)
 	end(&f);
 }
 
-static void a_table_that_counts_is_not_searched_for(void **state)
+TEST(a_table_that_counts_is_not_searched_for)
 {
 	struct fixture f = begin();
 	struct table_watch *all;
@@ -759,7 +759,7 @@ static void a_table_that_counts_is_not_searched_for(void **state)
 	end(&f);
 }
 
-static void rows_and_families_are_told_from_absent_ones(void **state)
+TEST(rows_and_families_are_told_from_absent_ones)
 {
 	struct fixture f = begin();
 
@@ -773,7 +773,7 @@ static void rows_and_families_are_told_from_absent_ones(void **state)
 	end(&f);
 }
 
-static void every_error_has_a_sentence(void **state)
+TEST(every_error_has_a_sentence)
 {
 	struct fixture f = begin();
 	struct table *t;
@@ -787,45 +787,4 @@ static void every_error_has_a_sentence(void **state)
 	assert_int_equal(store_sync(f.s), 0);
 	assert_string_equal(store_why(), "");
 	end(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(newest_version_is_read_back),
-		cmocka_unit_test(
-			names_of_a_wrong_length_are_refused_with_a_sentence),
-		cmocka_unit_test(timestamps_out_of_range_are_refused),
-		cmocka_unit_test(shapes_that_mean_nothing_are_refused),
-		cmocka_unit_test(values_over_the_limit_are_too_big),
-		cmocka_unit_test(more_than_a_call_takes_is_refused),
-		cmocka_unit_test(a_store_opened_read_only_changes_nothing),
-		cmocka_unit_test(what_a_store_cannot_is_refused_in_words),
-		cmocka_unit_test(a_table_keeps_its_identity_over_a_rename),
-		cmocka_unit_test(
-			what_is_kept_beside_the_store_has_a_plain_name),
-		cmocka_unit_test(
-			a_dropped_table_lives_until_its_last_reference),
-		cmocka_unit_test(
-			a_family_is_declared_once_and_not_in_a_fixed_table),
-		cmocka_unit_test(
-			a_family_that_no_file_can_be_named_after_is_refused),
-		cmocka_unit_test(families_added_at_once_are_all_there),
-		cmocka_unit_test(a_schema_out_of_order_is_refused),
-		cmocka_unit_test(calls_are_counted),
-		cmocka_unit_test(changes_and_gets_are_counted_apart),
-		cmocka_unit_test(what_threads_do_is_counted_for_all),
-		cmocka_unit_test(calls_are_timed_for_who_watches),
-		cmocka_unit_test(calls_are_counted_by_table_for_who_watches),
-		cmocka_unit_test(a_shape_that_cannot_be_had_says_why),
-		cmocka_unit_test(who_watches_again_goes_on_counting),
-		cmocka_unit_test(
-			what_a_table_holds_is_told_without_a_call_of_it),
-		cmocka_unit_test(the_counts_of_many_tables_take_bounded_memory),
-		cmocka_unit_test(a_table_that_counts_is_not_searched_for),
-		cmocka_unit_test(rows_and_families_are_told_from_absent_ones),
-		cmocka_unit_test(every_error_has_a_sentence),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

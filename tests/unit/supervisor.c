@@ -116,7 +116,7 @@ static void assert_silent(void)
 	assert_int_equal(errno, EAGAIN);
 }
 
-static void a_ping_says_that_the_mount_has_answered(void **state)
+TEST(a_ping_says_that_the_mount_has_answered)
 {
 	supervise("2000", true);
 	supervisor_ready("/mnt");
@@ -138,7 +138,7 @@ static void a_ping_says_that_the_mount_has_answered(void **state)
 	close(listening);
 }
 
-static void there_are_two_pings_in_a_period(void **state)
+TEST(there_are_two_pings_in_a_period)
 {
 	const uint64_t half = 3600 * NS_PER_S / 2;
 
@@ -158,7 +158,7 @@ static void there_are_two_pings_in_a_period(void **state)
 	assert_in_range(meant_ns, half / 2, half);
 }
 
-static void a_directory_without_the_mount_is_no_answer(void **state)
+TEST(a_directory_without_the_mount_is_no_answer)
 {
 	supervise("2000", true);
 	magic = 0xEF53;
@@ -176,7 +176,7 @@ static void a_directory_without_the_mount_is_no_answer(void **state)
 	close(listening);
 }
 
-static void pings_meant_for_another_process_are_not_sent(void **state)
+TEST(pings_meant_for_another_process_are_not_sent)
 {
 	supervise("2000", false);
 	supervisor_ready("/mnt");
@@ -189,7 +189,7 @@ static void pings_meant_for_another_process_are_not_sent(void **state)
 	close(listening);
 }
 
-static void without_a_supervisor_nothing_is_said(void **state)
+TEST(without_a_supervisor_nothing_is_said)
 {
 	unsetenv("NOTIFY_SOCKET");
 	supervisor_open();
@@ -201,17 +201,4 @@ static void without_a_supervisor_nothing_is_said(void **state)
 	supervisor_ready("/mnt");
 	supervisor_stopping();
 	supervisor_close();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_ping_says_that_the_mount_has_answered),
-		cmocka_unit_test(there_are_two_pings_in_a_period),
-		cmocka_unit_test(a_directory_without_the_mount_is_no_answer),
-		cmocka_unit_test(pings_meant_for_another_process_are_not_sent),
-		cmocka_unit_test(without_a_supervisor_nothing_is_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,7 +68,7 @@ static bool finds(struct world *w, uint64_t dir, const char *name,
 	return found == node;
 }
 
-static void a_table_that_is_made_or_dropped_is_told_by_its_name(void **state)
+TEST(a_table_that_is_made_or_dropped_is_told_by_its_name)
 {
 	uint64_t table, row;
 	struct world w;
@@ -86,7 +86,7 @@ static void a_table_that_is_made_or_dropped_is_told_by_its_name(void **state)
 	world_end(&w);
 }
 
-static void what_was_in_memory_of_a_dropped_table_goes(void **state)
+TEST(what_was_in_memory_of_a_dropped_table_goes)
 {
 	uint64_t table, row, other, column, live, pinned;
 	struct world w;
@@ -118,7 +118,7 @@ static void assert_changed(struct world *w, uint64_t *seen)
 	*seen = changes_now(&w->fs->changes);
 }
 
-static void what_was_seen_of_a_table_is_old_when_it_is_another(void **state)
+TEST(what_was_seen_of_a_table_is_old_when_it_is_another)
 {
 	uint64_t table, row, seen;
 	struct served_act act = {.what = SERVED_ALTERED};
@@ -151,7 +151,7 @@ static uint64_t changed_at(struct world *w, uint64_t node)
 	return out.attr.mtime;
 }
 
-static void the_root_is_another_when_a_table_comes(void **state)
+TEST(the_root_is_another_when_a_table_comes)
 {
 	uint64_t was;
 	struct world w;
@@ -166,7 +166,7 @@ static void the_root_is_another_when_a_table_comes(void **state)
 	world_end(&w);
 }
 
-static void the_root_is_another_when_a_table_goes(void **state)
+TEST(the_root_is_another_when_a_table_goes)
 {
 	uint64_t was;
 	struct world w;
@@ -185,7 +185,7 @@ static void the_root_is_another_when_a_table_goes(void **state)
 }
 
 /* The program's table is not the one that the kernel knows by this name. */
-static void of_another_table_of_that_name_nothing_is_told(void **state)
+TEST(of_another_table_of_that_name_nothing_is_told)
 {
 	struct served_act act = {.what = SERVED_ALTERED};
 	uint64_t row;
@@ -224,7 +224,7 @@ static uint64_t begin_in_table(struct world *w)
 	return root_is_table(w);
 }
 
-static void a_table_that_is_the_root_is_told_of_without_its_name(void **state)
+TEST(a_table_that_is_the_root_is_told_of_without_its_name)
 {
 	struct world w;
 	uint64_t row = begin_in_table(&w), dir;
@@ -246,7 +246,7 @@ static void a_table_that_is_the_root_is_told_of_without_its_name(void **state)
 }
 
 /* The store is asked once whether there are such; then the mount writes them itself. */
-static void a_restored_snapshot_may_bring_cells_with_a_ttl(void **state)
+TEST(a_restored_snapshot_may_bring_cells_with_a_ttl)
 {
 	struct change put = {.op = CHANGE_PUT,
 			     .family = str("f"),
@@ -279,7 +279,7 @@ static void a_restored_snapshot_may_bring_cells_with_a_ttl(void **state)
 	assert_int_equal(temp_remove(&s), 0);
 }
 
-static void a_table_that_is_renamed_is_told_by_both_names(void **state)
+TEST(a_table_that_is_renamed_is_told_by_both_names)
 {
 	uint64_t table, row;
 	struct world w;
@@ -297,7 +297,7 @@ static void a_table_that_is_renamed_is_told_by_both_names(void **state)
 	world_end(&w);
 }
 
-static void of_a_truncated_table_all_is_asked_again(void **state)
+TEST(of_a_truncated_table_all_is_asked_again)
 {
 	uint64_t table, row;
 	const char *heard;
@@ -316,7 +316,7 @@ static void of_a_truncated_table_all_is_asked_again(void **state)
 	world_end(&w);
 }
 
-static void snapshots_are_told_where_they_are(void **state)
+TEST(snapshots_are_told_where_they_are)
 {
 	uint64_t table, row, dir, all, s, node;
 	struct world w;
@@ -352,7 +352,7 @@ static void snapshots_are_told_where_they_are(void **state)
 	world_end(&w);
 }
 
-static void a_snapshot_that_is_renamed_is_told_by_both_names(void **state)
+TEST(a_snapshot_that_is_renamed_is_told_by_both_names)
 {
 	uint64_t table, row, dir, s;
 	struct world w;
@@ -370,7 +370,7 @@ static void a_snapshot_that_is_renamed_is_told_by_both_names(void **state)
 	world_end(&w);
 }
 
-static void of_an_altered_table_all_has_other_attributes(void **state)
+TEST(of_an_altered_table_all_has_other_attributes)
 {
 	struct served_act act = {.what = SERVED_ALTERED};
 	uint64_t table, row, past;
@@ -453,7 +453,7 @@ static int unlink_file(struct world *w, uint64_t dir, const char *name)
 	return ask(w, FUSE_UNLINK, dir, str(""), name_of(name));
 }
 
-static void of_a_file_that_is_removed_the_directories_stay(void **state)
+TEST(of_a_file_that_is_removed_the_directories_stay)
 {
 	struct column c;
 	const char *heard;
@@ -471,8 +471,7 @@ static void of_a_file_that_is_removed_the_directories_stay(void **state)
 	world_end(&w);
 }
 
-static void
-of_a_column_that_goes_by_another_name_its_directory_is_told(void **state)
+TEST(of_a_column_that_goes_by_another_name_its_directory_is_told)
 {
 	struct column c;
 	const char *heard;
@@ -487,7 +486,7 @@ of_a_column_that_goes_by_another_name_its_directory_is_told(void **state)
 }
 
 /* It may believe attributes for long that are on their way to it. */
-static void what_the_kernel_has_not_got_yet_is_not_cached(void **state)
+TEST(what_the_kernel_has_not_got_yet_is_not_cached)
 {
 	uint64_t latest, handle;
 	struct column c;
@@ -507,7 +506,7 @@ static void what_the_kernel_has_not_got_yet_is_not_cached(void **state)
 }
 
 /* Of a table that is set back to a snapshot a value is another at once. */
-static void what_a_program_alters_is_not_cached_meanwhile(void **state)
+TEST(what_a_program_alters_is_not_cached_meanwhile)
 {
 	struct served_act act = {.what = SERVED_ALTERED};
 	struct column c;
@@ -535,7 +534,7 @@ static uint64_t reads_of_table(struct world *w)
 }
 
 /* The delete itself knows whether there was one, and leaves none. */
-static void a_column_that_is_removed_is_not_read_for_that(void **state)
+TEST(a_column_that_is_removed_is_not_read_for_that)
 {
 	struct column c;
 	uint64_t reads;
@@ -566,7 +565,7 @@ static int open_to_write(struct world *w, uint64_t node)
 }
 
 /* Nor is it opened if it has gone since. */
-static void a_version_that_was_just_looked_up_is_opened_unread(void **state)
+TEST(a_version_that_was_just_looked_up_is_opened_unread)
 {
 	struct column c;
 	struct world w;
@@ -620,7 +619,7 @@ static void end_change(struct under_way *u)
 }
 
 /* What is put while a delete is under way must leave the directories to it. */
-static void a_delete_leaves_no_directory_in_memory_that_has_a_cell(void **state)
+TEST(a_delete_leaves_no_directory_in_memory_that_has_a_cell)
 {
 	struct under_way u;
 	struct column c;
@@ -638,7 +637,7 @@ static void a_delete_leaves_no_directory_in_memory_that_has_a_cell(void **state)
 }
 
 /* It is newer than all else there, so it is not looked for. */
-static void what_was_put_is_not_read_to_free_its_directories(void **state)
+TEST(what_was_put_is_not_read_to_free_its_directories)
 {
 	uint64_t table, row, reads, first;
 	struct world w;
@@ -657,7 +656,7 @@ static void what_was_put_is_not_read_to_free_its_directories(void **state)
 }
 
 /* But for what was deleted before that was settled. */
-static void what_was_put_and_is_gone_has_its_directories_in_memory(void **state)
+TEST(what_was_put_and_is_gone_has_its_directories_in_memory)
 {
 	struct under_way u;
 	struct column c;
@@ -676,7 +675,7 @@ static void what_was_put_and_is_gone_has_its_directories_in_memory(void **state)
 }
 
 /* An older version that a delete brings back is in the store again. */
-static void a_version_that_comes_back_has_no_directory_in_memory(void **state)
+TEST(a_version_that_comes_back_has_no_directory_in_memory)
 {
 	struct schema schema;
 	struct column c;
@@ -716,7 +715,7 @@ static void fix_families(struct world *w)
 }
 
 /* The kernel looks a name up first, but it may have gone by then. */
-static void what_is_not_there_is_not_removed(void **state)
+TEST(what_is_not_there_is_not_removed)
 {
 	static const char *const words[] = {"f:q", "f:none", "none:q"};
 	struct column c;
@@ -736,8 +735,7 @@ static void what_is_not_there_is_not_removed(void **state)
 }
 
 /* The kernel believes of a column that it has the time of its newest version. */
-static void
-a_version_that_is_not_the_newest_leaves_its_column_the_time(void **state)
+TEST(a_version_that_is_not_the_newest_leaves_its_column_the_time)
 {
 	struct column c;
 	struct world w;
@@ -767,7 +765,7 @@ a_version_that_is_not_the_newest_leaves_its_column_the_time(void **state)
 	world_end(&w);
 }
 
-static void of_a_column_that_a_program_takes_the_name_is_told(void **state)
+TEST(of_a_column_that_a_program_takes_the_name_is_told)
 {
 	struct column c;
 	const char *heard;
@@ -784,8 +782,7 @@ static void of_a_column_that_a_program_takes_the_name_is_told(void **state)
 }
 
 /* Nobody believes a version that goes by another name until its notice comes. */
-static void
-a_version_that_goes_by_another_name_is_asked_for_at_once(void **state)
+TEST(a_version_that_goes_by_another_name_is_asked_for_at_once)
 {
 	static const char *const by[] = {"latest", "f:q"};
 	struct column c;
@@ -816,7 +813,7 @@ a_version_that_goes_by_another_name_is_asked_for_at_once(void **state)
 	world_end(&w);
 }
 
-static void of_a_version_that_is_moved_aside_its_column_knows(void **state)
+TEST(of_a_version_that_is_moved_aside_its_column_knows)
 {
 	struct column c;
 	const char *heard;
@@ -831,8 +828,7 @@ static void of_a_version_that_is_moved_aside_its_column_knows(void **state)
 	world_end(&w);
 }
 
-static void
-pages_that_the_kernel_may_have_are_told_of_a_renamed_file(void **state)
+TEST(pages_that_the_kernel_may_have_are_told_of_a_renamed_file)
 {
 	struct column c;
 	uint64_t node;
@@ -903,7 +899,7 @@ static const char *after_puts(struct world *w, size_t n)
 	return came_or_went(w, seen);
 }
 
-static void names_change_in_the_directories_above_and_in_no_other(void **state)
+TEST(names_change_in_the_directories_above_and_in_no_other)
 {
 	struct column c;
 	struct world w;
@@ -971,8 +967,7 @@ static const char *after_stream(struct world *w, uint64_t table,
 	return notices(w);
 }
 
-static void
-of_many_rows_of_a_stream_the_kernel_hears_what_it_knows(void **state)
+TEST(of_many_rows_of_a_stream_the_kernel_hears_what_it_knows)
 {
 	struct column c;
 	struct world w;
@@ -1006,7 +1001,7 @@ of_many_rows_of_a_stream_the_kernel_hears_what_it_knows(void **state)
 	world_end(&w);
 }
 
-static void a_version_aside_that_a_stream_puts_is_shown(void **state)
+TEST(a_version_aside_that_a_stream_puts_is_shown)
 {
 	struct column c;
 	struct world w;
@@ -1020,7 +1015,7 @@ static void a_version_aside_that_a_stream_puts_is_shown(void **state)
 	world_end(&w);
 }
 
-static void of_a_dropped_table_nothing_is_believed_or_held(void **state)
+TEST(of_a_dropped_table_nothing_is_believed_or_held)
 {
 	uint64_t table, row, dir;
 	const char *heard;
@@ -1040,7 +1035,7 @@ static void of_a_dropped_table_nothing_is_believed_or_held(void **state)
 	world_end(&w);
 }
 
-static void a_namespace_or_a_flush_is_nothing_to_tell(void **state)
+TEST(a_namespace_or_a_flush_is_nothing_to_tell)
 {
 	uint64_t row;
 	struct world w;
@@ -1049,66 +1044,4 @@ static void a_namespace_or_a_flush_is_nothing_to_tell(void **state)
 	assert_string_equal(after(&w, SERVED_NAMESPACE, "n", "", 0), "");
 	assert_string_equal(after(&w, SERVED_CARE, "T", "", 0), "");
 	world_end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_table_that_is_made_or_dropped_is_told_by_its_name),
-		cmocka_unit_test(what_was_in_memory_of_a_dropped_table_goes),
-		cmocka_unit_test(
-			what_was_seen_of_a_table_is_old_when_it_is_another),
-		cmocka_unit_test(the_root_is_another_when_a_table_comes),
-		cmocka_unit_test(the_root_is_another_when_a_table_goes),
-		cmocka_unit_test(of_another_table_of_that_name_nothing_is_told),
-		cmocka_unit_test(
-			a_table_that_is_the_root_is_told_of_without_its_name),
-		cmocka_unit_test(
-			a_restored_snapshot_may_bring_cells_with_a_ttl),
-		cmocka_unit_test(a_table_that_is_renamed_is_told_by_both_names),
-		cmocka_unit_test(of_a_truncated_table_all_is_asked_again),
-		cmocka_unit_test(snapshots_are_told_where_they_are),
-		cmocka_unit_test(
-			a_snapshot_that_is_renamed_is_told_by_both_names),
-		cmocka_unit_test(of_an_altered_table_all_has_other_attributes),
-		cmocka_unit_test(
-			of_a_file_that_is_removed_the_directories_stay),
-		cmocka_unit_test(
-			of_a_column_that_a_program_takes_the_name_is_told),
-		cmocka_unit_test(
-			a_version_that_goes_by_another_name_is_asked_for_at_once),
-		cmocka_unit_test(
-			of_a_version_that_is_moved_aside_its_column_knows),
-		cmocka_unit_test(
-			pages_that_the_kernel_may_have_are_told_of_a_renamed_file),
-		cmocka_unit_test(
-			names_change_in_the_directories_above_and_in_no_other),
-		cmocka_unit_test(
-			of_many_rows_of_a_stream_the_kernel_hears_what_it_knows),
-		cmocka_unit_test(a_version_aside_that_a_stream_puts_is_shown),
-		cmocka_unit_test(what_is_not_there_is_not_removed),
-		cmocka_unit_test(
-			a_version_that_is_not_the_newest_leaves_its_column_the_time),
-		cmocka_unit_test(
-			of_a_column_that_goes_by_another_name_its_directory_is_told),
-		cmocka_unit_test(what_the_kernel_has_not_got_yet_is_not_cached),
-		cmocka_unit_test(what_a_program_alters_is_not_cached_meanwhile),
-		cmocka_unit_test(a_column_that_is_removed_is_not_read_for_that),
-		cmocka_unit_test(
-			a_delete_leaves_no_directory_in_memory_that_has_a_cell),
-		cmocka_unit_test(
-			a_version_that_was_just_looked_up_is_opened_unread),
-		cmocka_unit_test(
-			what_was_put_is_not_read_to_free_its_directories),
-		cmocka_unit_test(
-			what_was_put_and_is_gone_has_its_directories_in_memory),
-		cmocka_unit_test(
-			a_version_that_comes_back_has_no_directory_in_memory),
-		cmocka_unit_test(
-			of_a_dropped_table_nothing_is_believed_or_held),
-		cmocka_unit_test(a_namespace_or_a_flush_is_nothing_to_tell),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

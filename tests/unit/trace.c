@@ -60,7 +60,7 @@ static int count(const char *text)
 	return n;
 }
 
-static void a_request_is_a_line(void **state)
+TEST(a_request_is_a_line)
 {
 	uint64_t seq;
 	struct trace *t = begin(&seq);
@@ -82,7 +82,7 @@ static void a_request_is_a_line(void **state)
 	trace_free(t);
 }
 
-static void what_came_before_the_watcher_is_not_shown(void **state)
+TEST(what_came_before_the_watcher_is_not_shown)
 {
 	uint64_t first, second;
 	struct trace *t = begin(&first);
@@ -97,7 +97,7 @@ static void what_came_before_the_watcher_is_not_shown(void **state)
 	trace_free(t);
 }
 
-static void as_many_as_are_kept_are_all_shown(void **state)
+TEST(as_many_as_are_kept_are_all_shown)
 {
 	uint64_t seq;
 	struct trace *t = begin(&seq);
@@ -111,7 +111,7 @@ static void as_many_as_are_kept_are_all_shown(void **state)
 	trace_free(t);
 }
 
-static void one_more_than_are_kept_is_said_to_be_left_out(void **state)
+TEST(one_more_than_are_kept_is_said_to_be_left_out)
 {
 	static const char said[] = "# 1 requests are left out\n";
 	uint64_t seq;
@@ -129,7 +129,7 @@ static void one_more_than_are_kept_is_said_to_be_left_out(void **state)
 	trace_free(t);
 }
 
-static void lines_that_find_no_room_come_next(void **state)
+TEST(lines_that_find_no_room_come_next)
 {
 	char path[1000], last[16];
 	uint64_t seq;
@@ -157,7 +157,7 @@ static void lines_that_find_no_room_come_next(void **state)
 	trace_free(t);
 }
 
-static void what_is_slow_is_kept(void **state)
+TEST(what_is_slow_is_kept)
 {
 	uint64_t seq;
 	struct trace *t = begin(&seq);
@@ -168,7 +168,7 @@ static void what_is_slow_is_kept(void **state)
 	trace_free(t);
 }
 
-static void so_many_watch_at_a_time(void **state)
+TEST(so_many_watch_at_a_time)
 {
 	struct trace *t = NULL;
 	uint64_t seq;
@@ -190,7 +190,7 @@ static void so_many_watch_at_a_time(void **state)
 	trace_free(t);
 }
 
-static void a_wait_ends_when_there_is_nothing(void **state)
+TEST(a_wait_ends_when_there_is_nothing)
 {
 	struct buf out = {0};
 	uint64_t seq;
@@ -251,7 +251,7 @@ static void *reads(void *arg)
 	return NULL;
 }
 
-static void a_reader_that_waits_misses_nothing_that_is_not_said(void **state)
+TEST(a_reader_that_waits_misses_nothing_that_is_not_said)
 {
 	const struct timespec a_while = {.tv_nsec = 20 * 1000 * 1000};
 	struct reader rd = {0};
@@ -269,22 +269,4 @@ static void a_reader_that_waits_misses_nothing_that_is_not_said(void **state)
 	assert_true(rd.in_order);
 	assert_true(rd.shown >= TRACE_KEPT);
 	trace_free(rd.trace);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_is_a_line),
-		cmocka_unit_test(what_came_before_the_watcher_is_not_shown),
-		cmocka_unit_test(as_many_as_are_kept_are_all_shown),
-		cmocka_unit_test(one_more_than_are_kept_is_said_to_be_left_out),
-		cmocka_unit_test(lines_that_find_no_room_come_next),
-		cmocka_unit_test(what_is_slow_is_kept),
-		cmocka_unit_test(so_many_watch_at_a_time),
-		cmocka_unit_test(a_wait_ends_when_there_is_nothing),
-		cmocka_unit_test(
-			a_reader_that_waits_misses_nothing_that_is_not_said),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

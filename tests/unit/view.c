@@ -12,7 +12,7 @@ static int64_t when(const char *text)
 	return view_parse_when(bytes_str(text), &ms) ? ms : -1;
 }
 
-static void a_time_is_milliseconds_now_or_utc(void **state)
+TEST(a_time_is_milliseconds_now_or_utc)
 {
 	assert_int_equal(when("0"), 0);
 	assert_int_equal(when("1637056832082"), 1637056832082);
@@ -26,7 +26,7 @@ static void a_time_is_milliseconds_now_or_utc(void **state)
 	assert_int_equal(when("9999-12-31T23:59:59.999Z"), 253402300799999);
 }
 
-static void the_days_are_those_of_the_calendar(void **state)
+TEST(the_days_are_those_of_the_calendar)
 {
 	char text[32];
 	struct tm tm;
@@ -40,7 +40,7 @@ static void the_days_are_those_of_the_calendar(void **state)
 	}
 }
 
-static void no_other_spelling_is_a_time(void **state)
+TEST(no_other_spelling_is_a_time)
 {
 	static const char *const bad[] = {
 		"",
@@ -137,7 +137,7 @@ static void assert_rows(const char *words, const char *start, const char *stop)
 	view_unref(v);
 }
 
-static void only_names_of_views_are_ops(void **state)
+TEST(only_names_of_views_are_ops)
 {
 	static const char *const no[] = {"",	    ".",       "range",
 					 ".Range",  ".range ", ".rang",
@@ -149,7 +149,7 @@ static void only_names_of_views_are_ops(void **state)
 		assert_int_equal(view_op_of(bytes_str(no[i])), VIEW_NONE);
 }
 
-static void keys_bound_a_view(void **state)
+TEST(keys_bound_a_view)
 {
 	assert_rows(".range a..b", "a", "b");
 	assert_rows(".range a..", "a", NULL);
@@ -167,7 +167,7 @@ static void keys_bound_a_view(void **state)
 	assert_rows(".after k .range k..", "k", NULL);
 }
 
-static void counts_and_times_narrow(void **state)
+TEST(counts_and_times_narrow)
 {
 	struct view *v = chain(NODE_TABLE, ".first 9 .first 5 .first 7");
 
@@ -191,7 +191,7 @@ static void counts_and_times_narrow(void **state)
 	view_unref(v);
 }
 
-static void what_holds_nothing_is_empty_and_no_error(void **state)
+TEST(what_holds_nothing_is_empty_and_no_error)
 {
 	static const char *const empty[] = {
 		".range ..%",
@@ -218,7 +218,7 @@ static void what_holds_nothing_is_empty_and_no_error(void **state)
 	}
 }
 
-static void what_means_nothing_is_refused_in_words(void **state)
+TEST(what_means_nothing_is_refused_in_words)
 {
 	static const char *const bad[] = {
 		".range a",
@@ -258,7 +258,7 @@ static void what_means_nothing_is_refused_in_words(void **state)
 	assert_null(chain(NODE_FAMILY, ".first 0"));
 }
 
-static void a_name_of_255_bytes_is_a_bound(void **state)
+TEST(a_name_of_255_bytes_is_a_bound)
 {
 	char words[300], key[256];
 	struct view *v;
@@ -276,21 +276,4 @@ static void a_name_of_255_bytes_is_a_bound(void **state)
 	assert_int_equal(v->rows.start.len, 9);
 	assert_int_equal(v->rows.stop.len, 244);
 	view_unref(v);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_time_is_milliseconds_now_or_utc),
-		cmocka_unit_test(the_days_are_those_of_the_calendar),
-		cmocka_unit_test(no_other_spelling_is_a_time),
-		cmocka_unit_test(only_names_of_views_are_ops),
-		cmocka_unit_test(keys_bound_a_view),
-		cmocka_unit_test(counts_and_times_narrow),
-		cmocka_unit_test(what_holds_nothing_is_empty_and_no_error),
-		cmocka_unit_test(what_means_nothing_is_refused_in_words),
-		cmocka_unit_test(a_name_of_255_bytes_is_a_bound),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,7 +208,7 @@ static const char *kept(const struct retain_spec *s, bool whole, const char *of)
  *	70 ────────P──x──────	removed by the DELETE_COLUMN 70 at s6
  *	60 ──────────────P───	seen: written after it
  */
-static void a_marker_hides_only_what_was_written_before_it(void **state)
+TEST(a_marker_hides_only_what_was_written_before_it)
 {
 	struct family_attrs a = attrs(3);
 	struct visible_spec s = all_of(&a);
@@ -222,7 +222,7 @@ static void a_marker_hides_only_what_was_written_before_it(void **state)
  *	40 ─────P────────	seen
  *	30 ──P─────>		pushed out at s3, and stays so
  */
-static void a_delete_does_not_bring_back_what_was_pushed_out(void **state)
+TEST(a_delete_does_not_bring_back_what_was_pushed_out)
 {
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
@@ -235,7 +235,7 @@ static void a_delete_does_not_bring_back_what_was_pushed_out(void **state)
  *	40 ────────P───────	s3
  *	30 ───────────P────	s4: there is room for it
  */
-static void a_version_that_is_gone_leaves_room(void **state)
+TEST(a_version_that_is_gone_leaves_room)
 {
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
@@ -250,7 +250,7 @@ static void a_version_that_is_gone_leaves_room(void **state)
  *	30 ────────P>		pushed out at once: counts for nothing
  *	20 ──────────────P─	s5: one of two
  */
-static void what_was_pushed_out_pushes_out_nothing(void **state)
+TEST(what_was_pushed_out_pushes_out_nothing)
 {
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
@@ -259,7 +259,7 @@ static void what_was_pushed_out_pushes_out_nothing(void **state)
 			    "q:40 q:20");
 }
 
-static void the_later_put_of_a_timestamp_replaces_the_earlier(void **state)
+TEST(the_later_put_of_a_timestamp_replaces_the_earlier)
 {
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
@@ -268,7 +268,7 @@ static void the_later_put_of_a_timestamp_replaces_the_earlier(void **state)
 			    "q:50 q:40");
 }
 
-static void family_markers_speak_for_every_column(void **state)
+TEST(family_markers_speak_for_every_column)
 {
 	struct family_attrs a = attrs(3);
 	struct visible_spec s = all_of(&a);
@@ -278,7 +278,7 @@ static void family_markers_speak_for_every_column(void **state)
 			    "a:70 b:80 b:60");
 }
 
-static void a_range_of_time_does_not_show_what_was_pushed_out(void **state)
+TEST(a_range_of_time_does_not_show_what_was_pushed_out)
 {
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
@@ -290,7 +290,7 @@ static void a_range_of_time_does_not_show_what_was_pushed_out(void **state)
 	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "q:40");
 }
 
-static void expired_is_strictly_older_than_ttl(void **state)
+TEST(expired_is_strictly_older_than_ttl)
 {
 	struct family_attrs a = attrs(3);
 	struct visible_spec s = all_of(&a);
@@ -299,7 +299,7 @@ static void expired_is_strictly_older_than_ttl(void **state)
 	assert_string_equal(seen(&s, "q:900s3 q:899s2 z:899s1"), "q:900");
 }
 
-static void min_versions_are_seen_though_expired(void **state)
+TEST(min_versions_are_seen_though_expired)
 {
 	struct family_attrs a = attrs(3);
 	struct visible_spec s = all_of(&a);
@@ -313,7 +313,7 @@ static void min_versions_are_seen_though_expired(void **state)
  * A put with a ttl of its own hides the 40 while it lives, and is as if it had
  * never been once it is expired (ttl 5 at now 1000).
  */
-static void a_loan_pushes_out_nothing_for_good(void **state)
+TEST(a_loan_pushes_out_nothing_for_good)
 {
 	struct family_attrs a = attrs(1);
 	struct visible_spec s = all_of(&a);
@@ -325,7 +325,7 @@ static void a_loan_pushes_out_nothing_for_good(void **state)
 	assert_string_equal(seen(&s, "q:950s1t49"), "");
 }
 
-static void in_the_classic_order_markers_hide_later_puts_too(void **state)
+TEST(in_the_classic_order_markers_hide_later_puts_too)
 {
 	struct family_attrs a = attrs(2);
 	struct visible_spec s = all_of(&a);
@@ -340,7 +340,7 @@ static void in_the_classic_order_markers_hide_later_puts_too(void **state)
 	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "q:30");
 }
 
-static void with_keep_deleted_a_range_looks_behind_a_marker(void **state)
+TEST(with_keep_deleted_a_range_looks_behind_a_marker)
 {
 	struct family_attrs a = attrs(3);
 	struct visible_spec s = all_of(&a);
@@ -420,7 +420,7 @@ static size_t deep_column(struct array_cell *cells, bool *alive)
 	return n;
 }
 
-static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
+TEST(a_guide_that_ends_anywhere_changes_no_answer)
 {
 	static struct array_cell cells[2 * DEEP + 2];
 	const uint32_t limits[] = {0, 1, 20};
@@ -460,7 +460,7 @@ static void a_guide_that_ends_anywhere_changes_no_answer(void **state)
 }
 
 /* Nor where versions expire, by the family's ttl, and some of these are kept. */
-static void a_guide_changes_no_answer_of_what_expires(void **state)
+TEST(a_guide_changes_no_answer_of_what_expires)
 {
 	static struct array_cell cells[2 * DEEP + 2];
 	const uint32_t least[] = {0, 5, 30};
@@ -500,7 +500,7 @@ static void a_guide_changes_no_answer_of_what_expires(void **state)
 }
 
 /* More are alive behind what is hidden than are asked for at once. */
-static void a_guide_is_asked_until_all_are_shown(void **state)
+TEST(a_guide_is_asked_until_all_are_shown)
 {
 	static struct array_cell cells[2 * DEEP];
 	unsigned calls = 0, left = UINT32_MAX;
@@ -531,7 +531,7 @@ static void a_guide_is_asked_until_all_are_shown(void **state)
 }
 
 /* So who asks for one version of a deep column does not walk there each time. */
-static void a_guide_that_may_know_is_asked_after_a_few(void **state)
+TEST(a_guide_that_may_know_is_asked_after_a_few)
 {
 	static struct array_cell cells[2 * DEEP + 2];
 	unsigned calls, left;
@@ -565,7 +565,7 @@ static void a_guide_that_may_know_is_asked_after_a_few(void **state)
 }
 
 /* Who asks for one version is not likely to want the first ones. */
-static void a_guide_is_asked_at_once_for_a_single_version(void **state)
+TEST(a_guide_is_asked_at_once_for_a_single_version)
 {
 	static struct array_cell cells[] = {{"r", "q", 7, PUT, 3},
 					    {"r", "q", 6, PUT, 2},
@@ -593,7 +593,7 @@ static void a_guide_is_asked_at_once_for_a_single_version(void **state)
 }
 
 /* Files without a version that is asked for are left out: the guide knows of theirs. */
-static void a_guide_is_asked_for_no_version_below_the_range(void **state)
+TEST(a_guide_is_asked_for_no_version_below_the_range)
 {
 	static struct array_cell cells[] = {{"r", "q", 7, PUT, 7},
 					    {"r", "q", 1, PUT, 1}};
@@ -619,7 +619,7 @@ static void a_guide_is_asked_for_no_version_below_the_range(void **state)
 }
 
 /* What is beyond the range of 64 bits has not expired. */
-static void no_difference_of_times_is_too_large(void **state)
+TEST(no_difference_of_times_is_too_large)
 {
 	struct family_attrs a = attrs(1);
 	struct visible_spec s = all_of(&a);
@@ -650,7 +650,7 @@ static void no_difference_of_times_is_too_large(void **state)
 }
 
 /* It stands behind what the scan before it has shown. */
-static void a_column_is_sought_from_a_marker_that_was_shown(void **state)
+TEST(a_column_is_sought_from_a_marker_that_was_shown)
 {
 	struct array_cell cells[] = {{"r", "", 80, DFAM, 9},
 				     {"r", "", 70, DFAM, 8},
@@ -681,7 +681,7 @@ static void a_column_is_sought_from_a_marker_that_was_shown(void **state)
 	}
 }
 
-static void raw_shows_all_but_duplicates(void **state)
+TEST(raw_shows_all_but_duplicates)
 {
 	struct family_attrs a = attrs(1);
 	struct visible_spec s = all_of(&a);
@@ -704,7 +704,7 @@ static void raw_shows_all_but_duplicates(void **state)
 		":80df :80df q:70 q:70 q:60d");
 }
 
-static void the_rest_of_many_versions_is_sought_past(void **state)
+TEST(the_rest_of_many_versions_is_sought_past)
 {
 	static struct array_cell cells[1002];
 	struct family_attrs a = attrs(3);
@@ -729,7 +729,7 @@ static void the_rest_of_many_versions_is_sought_past(void **state)
 	visible_free(v);
 }
 
-static void a_sought_column_knows_its_markers(void **state)
+TEST(a_sought_column_knows_its_markers)
 {
 	struct array_cell cells[] = {
 		{"r", "", 60, DFAM, 5},	 {"r", "a", 70, PUT, 1},
@@ -759,7 +759,7 @@ static struct retain_spec a_merge(const struct family_attrs *a)
 	return (struct retain_spec){.attrs = a, .now_ms = 1000};
 }
 
-static void a_slice_lets_go_of_what_no_context_can_need(void **state)
+TEST(a_slice_lets_go_of_what_no_context_can_need)
 {
 	struct family_attrs a = attrs(2);
 	struct retain_spec s = a_merge(&a);
@@ -778,7 +778,7 @@ static void a_slice_lets_go_of_what_no_context_can_need(void **state)
  * Outside of the slice: 30 s0. While the 50 lived, from s2 to s3, it was one of
  * two that pushed out the 30.
  */
-static void a_slice_keeps_a_put_under_a_one_version_marker(void **state)
+TEST(a_slice_keeps_a_put_under_a_one_version_marker)
 {
 	struct family_attrs a = attrs(2);
 	struct retain_spec s = a_merge(&a);
@@ -798,7 +798,7 @@ static void a_slice_keeps_a_put_under_a_one_version_marker(void **state)
  *	40 ──────────P>			s2
  *	30 ─────────────────P─────	s4
  */
-static void a_slice_cannot_tell_who_lived_where_versions_end(void **state)
+TEST(a_slice_cannot_tell_who_lived_where_versions_end)
 {
 	struct family_attrs a = attrs(2);
 	struct retain_spec s = a_merge(&a);
@@ -816,7 +816,7 @@ static void a_slice_cannot_tell_who_lived_where_versions_end(void **state)
  *	40 ──P(1)──x(2)		|		gone: resolved in stripe 0
  *	30 ─────────────────────|──────P(8)──	as it is
  */
-static void a_snapshot_keeps_what_it_sees(void **state)
+TEST(a_snapshot_keeps_what_it_sees)
 {
 	static const uint64_t at5[] = {5};
 	struct family_attrs a = attrs(1);
@@ -830,7 +830,7 @@ static void a_snapshot_keeps_what_it_sees(void **state)
 		"q:50dcs7 q:50s0 q:30s8");
 }
 
-static void expired_puts_go_but_for_min_versions(void **state)
+TEST(expired_puts_go_but_for_min_versions)
 {
 	struct family_attrs a = attrs(3);
 	struct retain_spec s = a_merge(&a);
@@ -848,7 +848,7 @@ static void expired_puts_go_but_for_min_versions(void **state)
  * Outside: 80 s1 and 70 s2, which the slice has replaced, pushed out or deleted.
  * They would be seen if the ttl became longer.
  */
-static void what_expired_in_a_slice_uncovers_nothing(void **state)
+TEST(what_expired_in_a_slice_uncovers_nothing)
 {
 	struct family_attrs a = attrs(1);
 	struct retain_spec s = a_merge(&a);
@@ -868,7 +868,7 @@ static void what_expired_in_a_slice_uncovers_nothing(void **state)
 }
 
 /* Of two files that have the same, as a crash between two commits leaves. */
-static void the_same_entry_twice_is_one(void **state)
+TEST(the_same_entry_twice_is_one)
 {
 	struct family_attrs a = attrs(3);
 	struct retain_spec s = a_merge(&a);
@@ -878,7 +878,7 @@ static void the_same_entry_twice_is_one(void **state)
 			    "q:50s5 q:40s4");
 }
 
-static void a_flush_writes_what_was_written(void **state)
+TEST(a_flush_writes_what_was_written)
 {
 	struct family_attrs a = attrs(1);
 	struct retain_spec s = a_merge(&a);
@@ -888,7 +888,7 @@ static void a_flush_writes_what_was_written(void **state)
 			    "q:50dcs6 q:40s5 q:30s4");
 }
 
-static void classic_excess_and_markers_go_in_a_major_one_only(void **state)
+TEST(classic_excess_and_markers_go_in_a_major_one_only)
 {
 	struct family_attrs a = attrs(1);
 	struct retain_spec s = a_merge(&a);
@@ -906,7 +906,7 @@ static void classic_excess_and_markers_go_in_a_major_one_only(void **state)
 			    "q:950s0 q:70s0");
 }
 
-static void keep_deleted_counts_what_is_deleted(void **state)
+TEST(keep_deleted_counts_what_is_deleted)
 {
 	struct family_attrs a = attrs(2);
 	struct retain_spec s = a_merge(&a);
@@ -938,7 +938,7 @@ static void keep_deleted_counts_what_is_deleted(void **state)
 		"q:50s1 q:40s2 q:35dcs4");
 }
 
-static void keep_deleted_ttl_deletes_when_the_marker_expires(void **state)
+TEST(keep_deleted_ttl_deletes_when_the_marker_expires)
 {
 	struct family_attrs a = attrs(9);
 	struct retain_spec s = a_merge(&a);
@@ -955,7 +955,7 @@ static void keep_deleted_ttl_deletes_when_the_marker_expires(void **state)
 			    "q:950dcs2 q:940s1");
 }
 
-static void the_version_count_knows_when_so_many_lived(void **state)
+TEST(the_version_count_knows_when_so_many_lived)
 {
 	struct version_count t = {0};
 
@@ -999,7 +999,7 @@ static uint64_t first_by_counting(const struct version_life *lives, size_t n,
 	return to;
 }
 
-static void the_version_count_says_what_counting_says_in_any_order(void **state)
+TEST(the_version_count_says_what_counting_says_in_any_order)
 {
 	struct version_life lives[60];
 	struct version_count t = {0};
@@ -1023,61 +1023,4 @@ static void the_version_count_says_what_counting_says_in_any_order(void **state)
 		}
 	}
 	version_count_free(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_marker_hides_only_what_was_written_before_it),
-		cmocka_unit_test(
-			a_delete_does_not_bring_back_what_was_pushed_out),
-		cmocka_unit_test(a_version_that_is_gone_leaves_room),
-		cmocka_unit_test(what_was_pushed_out_pushes_out_nothing),
-		cmocka_unit_test(
-			the_later_put_of_a_timestamp_replaces_the_earlier),
-		cmocka_unit_test(family_markers_speak_for_every_column),
-		cmocka_unit_test(
-			a_range_of_time_does_not_show_what_was_pushed_out),
-		cmocka_unit_test(expired_is_strictly_older_than_ttl),
-		cmocka_unit_test(min_versions_are_seen_though_expired),
-		cmocka_unit_test(a_loan_pushes_out_nothing_for_good),
-		cmocka_unit_test(
-			in_the_classic_order_markers_hide_later_puts_too),
-		cmocka_unit_test(
-			with_keep_deleted_a_range_looks_behind_a_marker),
-		cmocka_unit_test(a_guide_that_ends_anywhere_changes_no_answer),
-		cmocka_unit_test(a_guide_changes_no_answer_of_what_expires),
-		cmocka_unit_test(a_guide_is_asked_until_all_are_shown),
-		cmocka_unit_test(a_guide_that_may_know_is_asked_after_a_few),
-		cmocka_unit_test(a_guide_is_asked_at_once_for_a_single_version),
-		cmocka_unit_test(
-			a_guide_is_asked_for_no_version_below_the_range),
-		cmocka_unit_test(no_difference_of_times_is_too_large),
-		cmocka_unit_test(
-			a_column_is_sought_from_a_marker_that_was_shown),
-		cmocka_unit_test(raw_shows_all_but_duplicates),
-		cmocka_unit_test(the_rest_of_many_versions_is_sought_past),
-		cmocka_unit_test(a_sought_column_knows_its_markers),
-		cmocka_unit_test(a_slice_lets_go_of_what_no_context_can_need),
-		cmocka_unit_test(
-			a_slice_keeps_a_put_under_a_one_version_marker),
-		cmocka_unit_test(
-			a_slice_cannot_tell_who_lived_where_versions_end),
-		cmocka_unit_test(a_snapshot_keeps_what_it_sees),
-		cmocka_unit_test(expired_puts_go_but_for_min_versions),
-		cmocka_unit_test(what_expired_in_a_slice_uncovers_nothing),
-		cmocka_unit_test(the_same_entry_twice_is_one),
-		cmocka_unit_test(a_flush_writes_what_was_written),
-		cmocka_unit_test(
-			classic_excess_and_markers_go_in_a_major_one_only),
-		cmocka_unit_test(keep_deleted_counts_what_is_deleted),
-		cmocka_unit_test(
-			keep_deleted_ttl_deletes_when_the_marker_expires),
-		cmocka_unit_test(the_version_count_knows_when_so_many_lived),
-		cmocka_unit_test(
-			the_version_count_says_what_counting_says_in_any_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

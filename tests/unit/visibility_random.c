@@ -724,7 +724,7 @@ static bool one_case(uint64_t seed)
 	return change_versions(&h);
 }
 
-static void every_reader_sees_the_same_after_any_compaction(void **state)
+TEST(every_reader_sees_the_same_after_any_compaction)
 {
 	const char *seed = getenv("CELLFS_SEED");
 	const char *count = getenv("CELLFS_CASES");
@@ -748,14 +748,4 @@ static void every_reader_sees_the_same_after_any_compaction(void **state)
 		print_message("as of: %llu told, %llu refused\n",
 			      (unsigned long long)told,
 			      (unsigned long long)refused);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			every_reader_sees_the_same_after_any_compaction),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

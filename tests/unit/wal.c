@@ -84,7 +84,7 @@ static struct place *kill_here(struct place *p)
 	return q;
 }
 
-static void all_appended_records_come_back_in_order(void **state)
+TEST_IN(all_appended_records_come_back_in_order, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct seen s = {0};
@@ -109,7 +109,7 @@ static void all_appended_records_come_back_in_order(void **state)
 	}
 }
 
-static void what_only_the_ring_holds_survives_the_process(void **state)
+TEST_IN(what_only_the_ring_holds_survives_the_process, set_up, tear_down)
 {
 	struct place *p = *state, *q;
 	struct seen s = {0};
@@ -165,7 +165,7 @@ static void count_loss(void *arg, const struct wal_loss *loss)
 	s->losses++;
 }
 
-static void what_only_the_ring_holds_is_salvaged(void **state)
+TEST_IN(what_only_the_ring_holds_is_salvaged, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct seen s = {0};
@@ -188,7 +188,7 @@ static void what_only_the_ring_holds_is_salvaged(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
-static void records_bigger_than_ring_and_segment_fit(void **state)
+TEST_IN(records_bigger_than_ring_and_segment_fit, set_up, tear_down)
 {
 	struct place *p = *state, *q;
 	struct seen s = {.length = big_length};
@@ -230,7 +230,7 @@ static int copy_part(void *arg, const struct wal_file *f)
 	return system(cmd) ? -EIO : 0;
 }
 
-static void what_is_held_is_the_log_of_that_moment(void **state)
+TEST_IN(what_is_held_is_the_log_of_that_moment, set_up, tear_down)
 {
 	struct place *p = *state, *q = NULL;
 	struct seen s = {0};
@@ -275,7 +275,7 @@ static void what_is_held_is_the_log_of_that_moment(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
-static void a_record_without_end_is_refused(void **state)
+TEST_IN(a_record_without_end_is_refused, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct seen s = {0};
@@ -289,7 +289,7 @@ static void a_record_without_end_is_refused(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
-static void released_segments_are_recycled_and_hold_nothing_old(void **state)
+TEST_IN(released_segments_are_recycled_and_hold_nothing_old, set_up, tear_down)
 {
 	struct place *p = *state, *q;
 	struct seen s = {0};
@@ -323,7 +323,7 @@ static void released_segments_are_recycled_and_hold_nothing_old(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
-static void an_empty_segment_is_not_rotated_again(void **state)
+TEST_IN(an_empty_segment_is_not_rotated_again, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct seen s = {0};
@@ -340,7 +340,7 @@ static void an_empty_segment_is_not_rotated_again(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
-static void reading_only_changes_nothing(void **state)
+TEST_IN(reading_only_changes_nothing, set_up, tear_down)
 {
 	struct place *p = *state, *q;
 	struct seen s = {0};
@@ -394,7 +394,7 @@ static int files_left(struct place *p)
 	return n;
 }
 
-static void what_a_dead_process_kept_ready_goes(void **state)
+TEST_IN(what_a_dead_process_kept_ready_goes, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct os *os = fault_new(os_posix());
@@ -426,7 +426,7 @@ static void what_a_dead_process_kept_ready_goes(void **state)
 	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
 }
 
-static void a_tick_is_none_of_the_crowd(void **state)
+TEST_IN(a_tick_is_none_of_the_crowd, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct seen s = {0};
@@ -448,7 +448,7 @@ static void a_tick_is_none_of_the_crowd(void **state)
 	assert_int_equal(wal_close(w), 0);
 }
 
-static void a_missing_segment_is_named(void **state)
+TEST_IN(a_missing_segment_is_named, set_up, tear_down)
 {
 	struct place *p = *state;
 	struct seen s = {0};
@@ -523,7 +523,7 @@ static void *ticker(void *arg)
 	return NULL;
 }
 
-static void many_threads_append_sync_and_rotate(void **state)
+TEST_IN(many_threads_append_sync_and_rotate, set_up, tear_down)
 {
 	struct place *p = *state, *q;
 	struct seen s = {0};
@@ -576,7 +576,7 @@ static void note_write_out(struct os_file *f, uint64_t off, uint64_t n)
 	begun.bytes += n;
 }
 
-static void the_disk_begins_before_a_segment_ends(void **state)
+TEST_IN(the_disk_begins_before_a_segment_ends, set_up, tear_down)
 {
 	enum {
 		LEN = 30000,
@@ -646,7 +646,7 @@ static int open_without_map(int err, uint64_t *ring_bytes)
 	return r;
 }
 
-static void without_space_or_mmap_the_log_works_without_a_ring(void **state)
+TEST(without_space_or_mmap_the_log_works_without_a_ring)
 {
 	const int without[] = {ENOSPC, EDQUOT, ENODEV, EOPNOTSUPP};
 	uint64_t ring;
@@ -658,7 +658,7 @@ static void without_space_or_mmap_the_log_works_without_a_ring(void **state)
 	assert_int_equal(open_without_map(EIO, &ring), -EIO);
 }
 
-static void what_is_kept_ready_is_a_small_part_of_the_disk(void **state)
+TEST(what_is_kept_ready_is_a_small_part_of_the_disk)
 {
 	enum {
 		MIB = 1 << 20
@@ -676,31 +676,4 @@ static void what_is_kept_ready_is_a_small_part_of_the_disk(void **state)
 	assert_int_equal(wal_fit(d, 64 * MIB, MIB), MIB);
 	os_dir_close(d);
 	sim_free(os);
-}
-
-int main(void)
-{
-#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
-	const struct CMUnitTest tests[] = {
-		TEST(all_appended_records_come_back_in_order),
-		TEST(what_only_the_ring_holds_survives_the_process),
-		TEST(what_only_the_ring_holds_is_salvaged),
-		cmocka_unit_test(
-			without_space_or_mmap_the_log_works_without_a_ring),
-		cmocka_unit_test(
-			what_is_kept_ready_is_a_small_part_of_the_disk),
-		TEST(records_bigger_than_ring_and_segment_fit),
-		TEST(what_is_held_is_the_log_of_that_moment),
-		TEST(a_record_without_end_is_refused),
-		TEST(released_segments_are_recycled_and_hold_nothing_old),
-		TEST(an_empty_segment_is_not_rotated_again),
-		TEST(reading_only_changes_nothing),
-		TEST(what_a_dead_process_kept_ready_goes),
-		TEST(a_tick_is_none_of_the_crowd),
-		TEST(a_missing_segment_is_named),
-		TEST(the_disk_begins_before_a_segment_ends),
-		TEST(many_threads_append_sync_and_rotate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

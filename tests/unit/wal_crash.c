@@ -321,7 +321,7 @@ static struct os *workload(uint64_t seed, uint32_t records, unsigned ignore,
 	return r.os;
 }
 
-static void every_crash_leaves_a_prefix_with_all_that_was_synced(void **state)
+TEST(every_crash_leaves_a_prefix_with_all_that_was_synced)
 {
 	struct tally y = {0};
 
@@ -344,7 +344,7 @@ static void every_crash_leaves_a_prefix_with_all_that_was_synced(void **state)
 		    y.nested > 1000 / SAMPLE_THINNED / SAMPLE_THINNED);
 }
 
-static void a_crash_leaves_no_hole_in_what_is_kept(void **state)
+TEST(a_crash_leaves_no_hole_in_what_is_kept)
 {
 	struct sim_crash_options o = {.seed = 2,
 				      .random = 4,
@@ -395,12 +395,12 @@ static void each_sync_is_needed(unsigned kind)
 	assert_int_equal(unseen, 0);
 }
 
-static void each_fdatasync_is_missed_when_left_out(void **state)
+TEST(each_fdatasync_is_missed_when_left_out)
 {
 	each_sync_is_needed(SIM_FDATASYNC);
 }
 
-static void each_sync_of_the_directory_is_missed_when_left_out(void **state)
+TEST(each_sync_of_the_directory_is_missed_when_left_out)
 {
 	each_sync_is_needed(SIM_DIR_SYNC);
 }
@@ -466,7 +466,7 @@ static void faults_everywhere(const struct fault_plan *plan)
 	assert_true(nth > 2);
 }
 
-static void a_failed_write_loses_nothing_that_was_synced(void **state)
+TEST(a_failed_write_loses_nothing_that_was_synced)
 {
 	static const unsigned kinds[] = {
 		FAULT_PWRITE,	FAULT_OPEN, FAULT_RENAME, FAULT_UNLINK,
@@ -484,7 +484,7 @@ static void a_failed_write_loses_nothing_that_was_synced(void **state)
 }
 
 /* Each fifth call of all fails. */
-static void what_cannot_be_kept_costs_nothing_else(void **state)
+TEST(what_cannot_be_kept_costs_nothing_else)
 {
 	struct fault_plan plan = {.kinds = FAULT_ALL & ~FAULT_DIR_OPEN,
 				  .err = EIO};
@@ -500,7 +500,7 @@ static void what_cannot_be_kept_costs_nothing_else(void **state)
 	assert_true(y.images > 100);
 }
 
-static void a_failed_sync_is_final_and_loses_nothing_synced(void **state)
+TEST(a_failed_sync_is_final_and_loses_nothing_synced)
 {
 	struct fault_plan plan = {
 		.kinds = FAULT_FDATASYNC, .err = EIO, .lose = true};
@@ -512,7 +512,7 @@ static void a_failed_sync_is_final_and_loses_nothing_synced(void **state)
  * After a failed sync the page cache shows what the disk does not have. Who
  * opens the log then must not take for durable what it reads.
  */
-static void what_is_read_after_a_failed_sync_is_written_again(void **state)
+TEST(what_is_read_after_a_failed_sync_is_written_again)
 {
 	struct tally y = {0};
 	bool fired = true;
@@ -604,7 +604,7 @@ static int recover_without(unsigned kind, uint64_t nth)
 }
 
 /* Else what it found would be taken for durable. */
-static void a_recovery_that_fails_opens_nothing(void **state)
+TEST(a_recovery_that_fails_opens_nothing)
 {
 	static const unsigned kinds[] = {FAULT_PWRITE, FAULT_FDATASYNC,
 					 FAULT_TRUNCATE, FAULT_CLOSE};
@@ -622,14 +622,14 @@ static void a_recovery_that_fails_opens_nothing(void **state)
 	assert_int_equal(refused, 7);
 }
 
-static void no_space_for_a_segment_is_told_and_passes(void **state)
+TEST(no_space_for_a_segment_is_told_and_passes)
 {
 	struct fault_plan plan = {.kinds = FAULT_ALLOCATE, .err = ENOSPC};
 
 	faults_everywhere(&plan);
 }
 
-static void a_full_disk_opens_and_works_again_when_there_is_space(void **state)
+TEST(a_full_disk_opens_and_works_again_when_there_is_space)
 {
 	struct run r = {.os = sim_new(7)};
 	struct os *after;
@@ -669,7 +669,7 @@ static void a_full_disk_opens_and_works_again_when_there_is_space(void **state)
 	sim_free(r.os);
 }
 
-static void opening_again_writes_nothing_to_segments(void **state)
+TEST(opening_again_writes_nothing_to_segments)
 {
 	struct run r = {.os = sim_new(7)};
 	struct os *after;
@@ -696,29 +696,4 @@ static void opening_again_writes_nothing_to_segments(void **state)
 	}
 	os_dir_close(r.dir);
 	sim_free(r.os);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			every_crash_leaves_a_prefix_with_all_that_was_synced),
-		cmocka_unit_test(a_crash_leaves_no_hole_in_what_is_kept),
-		cmocka_unit_test(each_fdatasync_is_missed_when_left_out),
-		cmocka_unit_test(
-			each_sync_of_the_directory_is_missed_when_left_out),
-		cmocka_unit_test(a_failed_write_loses_nothing_that_was_synced),
-		cmocka_unit_test(what_cannot_be_kept_costs_nothing_else),
-		cmocka_unit_test(
-			a_failed_sync_is_final_and_loses_nothing_synced),
-		cmocka_unit_test(
-			what_is_read_after_a_failed_sync_is_written_again),
-		cmocka_unit_test(a_recovery_that_fails_opens_nothing),
-		cmocka_unit_test(no_space_for_a_segment_is_told_and_passes),
-		cmocka_unit_test(
-			a_full_disk_opens_and_works_again_when_there_is_space),
-		cmocka_unit_test(opening_again_writes_nothing_to_segments),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static void cut_all(struct damage *x, const char *name)
 static const char *const segments[] = {"wal-0000000000000000.log",
 				       "wal-0000000000000001.log"};
 
-static void a_flipped_byte_of_a_closed_log_is_detected(void **state)
+TEST(a_flipped_byte_of_a_closed_log_is_detected)
 {
 	struct damage x;
 
@@ -169,7 +169,7 @@ static void a_flipped_byte_of_a_closed_log_is_detected(void **state)
 	tear_down(&x);
 }
 
-static void a_flipped_byte_of_a_killed_log_loses_nothing_durable(void **state)
+TEST(a_flipped_byte_of_a_killed_log_loses_nothing_durable)
 {
 	struct damage x;
 
@@ -183,7 +183,7 @@ static void a_flipped_byte_of_a_killed_log_loses_nothing_durable(void **state)
 	tear_down(&x);
 }
 
-static void every_cut_of_a_segment_is_detected(void **state)
+TEST(every_cut_of_a_segment_is_detected)
 {
 	struct damage x;
 
@@ -204,7 +204,7 @@ static void every_cut_of_a_segment_is_detected(void **state)
 	tear_down(&x);
 }
 
-static void appended_bytes_are_detected(void **state)
+TEST(appended_bytes_are_detected)
 {
 	struct damage x;
 	struct os_file *f;
@@ -224,7 +224,7 @@ static void appended_bytes_are_detected(void **state)
 }
 
 /* Though its sum is right: who wrote it is not this log. */
-static void a_block_that_no_log_writes_is_refused(void **state)
+TEST(a_block_that_no_log_writes_is_refused)
 {
 	const uint64_t far = ((uint64_t)1 << 62) + WAL_ALIGN;
 	const struct wal_head good = {7, 1, 2 * WAL_ALIGN, WAL_BLOCK_BYTES};
@@ -246,7 +246,7 @@ static void a_block_that_no_log_writes_is_refused(void **state)
 }
 
 /* Wherever it begins, and however long the zeros before it are. */
-static void a_head_in_zeros_is_found(void **state)
+TEST(a_head_in_zeros_is_found)
 {
 	const struct bytes payload = bytes_str("payload");
 	const size_t size = (size_t)wal_record_size(payload.len);
@@ -266,7 +266,7 @@ static void a_head_in_zeros_is_found(void **state)
 	assert_int_equal(wal_record_scan(disk, sizeof(disk), 0), sizeof(disk));
 }
 
-static void lost_and_exchanged_segments_are_detected(void **state)
+TEST(lost_and_exchanged_segments_are_detected)
 {
 	struct damage x;
 
@@ -281,7 +281,7 @@ static void lost_and_exchanged_segments_are_detected(void **state)
 	tear_down(&x);
 }
 
-static void a_lost_ring_of_a_killed_log_is_detected(void **state)
+TEST(a_lost_ring_of_a_killed_log_is_detected)
 {
 	struct damage x;
 
@@ -296,7 +296,7 @@ static void a_lost_ring_of_a_killed_log_is_detected(void **state)
 	tear_down(&x);
 }
 
-static void a_lost_ring_of_a_closed_log_is_harmless(void **state)
+TEST(a_lost_ring_of_a_closed_log_is_harmless)
 {
 	struct damage x;
 
@@ -307,7 +307,7 @@ static void a_lost_ring_of_a_closed_log_is_harmless(void **state)
 	tear_down(&x);
 }
 
-static void one_bad_segment_does_not_hide_the_next(void **state)
+TEST(one_bad_segment_does_not_hide_the_next)
 {
 	struct damage x;
 	struct os_file *f;
@@ -322,23 +322,4 @@ static void one_bad_segment_does_not_hide_the_next(void **state)
 	assert_int_equal(wal_check(x.dir, 0, count_fault, &said), 2);
 	assert_int_equal(said, 2);
 	tear_down(&x);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_flipped_byte_of_a_closed_log_is_detected),
-		cmocka_unit_test(
-			a_flipped_byte_of_a_killed_log_loses_nothing_durable),
-		cmocka_unit_test(every_cut_of_a_segment_is_detected),
-		cmocka_unit_test(appended_bytes_are_detected),
-		cmocka_unit_test(a_block_that_no_log_writes_is_refused),
-		cmocka_unit_test(a_head_in_zeros_is_found),
-		cmocka_unit_test(lost_and_exchanged_segments_are_detected),
-		cmocka_unit_test(a_lost_ring_of_a_killed_log_is_detected),
-		cmocka_unit_test(a_lost_ring_of_a_closed_log_is_harmless),
-		cmocka_unit_test(one_bad_segment_does_not_hide_the_next),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static void expect_zeros_behind(struct place *p)
 		assert_int_equal(rest[i], 0);
 }
 
-static void a_sync_is_one_write_past_the_page_cache(void **state)
+TEST(a_sync_is_one_write_past_the_page_cache)
 {
 	struct place p = place_new(1);
 	uint64_t segment;
@@ -145,7 +145,7 @@ static void a_sync_is_one_write_past_the_page_cache(void **state)
 	place_free(&p);
 }
 
-static void records_in_the_page_cache_are_synced_there(void **state)
+TEST(records_in_the_page_cache_are_synced_there)
 {
 	struct place p = place_new(2);
 	unsigned syncs, direct;
@@ -179,7 +179,7 @@ static size_t mixed_length(uint32_t n)
 	return of[n % 13];
 }
 
-static void records_of_all_sizes_and_segments_mix(void **state)
+TEST(records_of_all_sizes_and_segments_mix)
 {
 	struct place p;
 
@@ -201,7 +201,7 @@ static void records_of_all_sizes_and_segments_mix(void **state)
 	length = length_of;
 }
 
-static void without_such_a_handle_fdatasync_does_it(void **state)
+TEST(without_such_a_handle_fdatasync_does_it)
 {
 	struct place p = place_new(4);
 	struct wal_stat st;
@@ -226,7 +226,7 @@ static void without_such_a_handle_fdatasync_does_it(void **state)
 	place_free(&p);
 }
 
-static void a_direct_write_that_fails_ends_the_log(void **state)
+TEST(a_direct_write_that_fails_ends_the_log)
 {
 	struct place p = place_new(5);
 	struct wal_stat st;
@@ -268,7 +268,7 @@ static void fill_the_ring(void)
 		append(here);
 }
 
-static void the_ring_takes_records_during_a_direct_write(void **state)
+TEST(the_ring_takes_records_during_a_direct_write)
 {
 	static const struct wal_options *const sizes[] = {&options, &roomy};
 
@@ -337,7 +337,7 @@ static void start_the_other(void)
 	}
 }
 
-static void who_has_to_write_otherwise_waits(void **state)
+TEST(who_has_to_write_otherwise_waits)
 {
 	static void *(*const others[])(void *) = {append_until_it_drains,
 						  append_past_the_ring};
@@ -361,8 +361,7 @@ static void who_has_to_write_otherwise_waits(void **state)
 	}
 }
 
-static void
-a_leader_whom_somebody_awaits_leaves_him_the_page_cache(void **state)
+TEST(a_leader_whom_somebody_awaits_leaves_him_the_page_cache)
 {
 	struct place p = place_new(8);
 
@@ -404,7 +403,7 @@ static void give_way(void)
 		sched_yield();
 }
 
-static void threads_keep_the_rule(void **state)
+TEST(threads_keep_the_rule)
 {
 	struct place p = place_new(9);
 	pthread_t t[3];
@@ -462,7 +461,7 @@ static void expect_records(const struct sim_image *m)
 	os_dir_close(dir);
 }
 
-static void records_may_end_anywhere_in_a_block(void **state)
+TEST(records_may_end_anywhere_in_a_block)
 {
 	static bool ended[PLACES];
 	struct sim_crash_options o = {.seed = 10, .step = each(127)};
@@ -494,23 +493,4 @@ static void records_may_end_anywhere_in_a_block(void **state)
 	sim_crash_free(c);
 	place_free(&p);
 	length = length_of;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sync_is_one_write_past_the_page_cache),
-		cmocka_unit_test(records_in_the_page_cache_are_synced_there),
-		cmocka_unit_test(records_of_all_sizes_and_segments_mix),
-		cmocka_unit_test(without_such_a_handle_fdatasync_does_it),
-		cmocka_unit_test(a_direct_write_that_fails_ends_the_log),
-		cmocka_unit_test(the_ring_takes_records_during_a_direct_write),
-		cmocka_unit_test(who_has_to_write_otherwise_waits),
-		cmocka_unit_test(
-			a_leader_whom_somebody_awaits_leaves_him_the_page_cache),
-		cmocka_unit_test(threads_keep_the_rule),
-		cmocka_unit_test(records_may_end_anywhere_in_a_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

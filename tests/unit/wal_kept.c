@@ -100,7 +100,7 @@ static bool exists(struct place *p, const char *name)
 	return is;
 }
 
-static void released_segments_are_kept_up_to_their_end(void **state)
+TEST(released_segments_are_kept_up_to_their_end)
 {
 	struct place p = new_place(1 << 30);
 	struct kept_log k;
@@ -122,7 +122,7 @@ static void released_segments_are_kept_up_to_their_end(void **state)
 }
 
 /* Whole segments, one that was opened again, and an empty log between. */
-static void it_is_one_log_over_closes_and_opens(void **state)
+TEST(it_is_one_log_over_closes_and_opens)
 {
 	struct place p = new_place(1 << 30);
 	uint64_t first = 1;
@@ -144,7 +144,7 @@ static void it_is_one_log_over_closes_and_opens(void **state)
 }
 
 /* The catalog had moved on when the process died: they were needed no more. */
-static void what_an_open_finds_below_the_first_is_kept(void **state)
+TEST(what_an_open_finds_below_the_first_is_kept)
 {
 	for (int clean = 0; clean < 2; clean++) {
 		for (int more = 0; more < 2; more++) {
@@ -174,7 +174,7 @@ static void what_an_open_finds_below_the_first_is_kept(void **state)
 	}
 }
 
-static void beyond_the_limit_the_oldest_goes(void **state)
+TEST(beyond_the_limit_the_oldest_goes)
 {
 	struct place p = new_place(40000);
 	struct kept_log k;
@@ -202,7 +202,7 @@ static void beyond_the_limit_the_oldest_goes(void **state)
 	end_place(&p);
 }
 
-static void nothing_is_kept_that_nobody_asked_for(void **state)
+TEST(nothing_is_kept_that_nobody_asked_for)
 {
 	struct place p = new_place(0);
 	struct wal_stat st;
@@ -215,7 +215,7 @@ static void nothing_is_kept_that_nobody_asked_for(void **state)
 	end_place(&p);
 }
 
-static void another_keeping_has_another_id(void **state)
+TEST(another_keeping_has_another_id)
 {
 	struct place p = new_place(1 << 30);
 
@@ -235,7 +235,7 @@ static void another_keeping_has_another_id(void **state)
 	end_place(&p);
 }
 
-static void what_is_held_does_not_go(void **state)
+TEST(what_is_held_does_not_go)
 {
 	struct place p = new_place(1 << 30);
 	uint64_t end, pos;
@@ -259,7 +259,7 @@ static void what_is_held_does_not_go(void **state)
 	end_place(&p);
 }
 
-static void it_is_lent_before_the_reserve(void **state)
+TEST(it_is_lent_before_the_reserve)
 {
 	struct place p = new_place(1 << 30);
 	uint64_t bytes;
@@ -283,7 +283,7 @@ static void it_is_lent_before_the_reserve(void **state)
 }
 
 /* On a disk for eight segments and the ring. */
-static void a_full_disk_costs_what_is_kept_and_no_change(void **state)
+TEST(a_full_disk_costs_what_is_kept_and_no_change)
 {
 	struct place p = new_place(1 << 30);
 
@@ -326,7 +326,7 @@ static int tell(void *arg, const struct wal_file *f)
 	return t->n == 100 ? -ECANCELED : 0;
 }
 
-static void a_copy_is_told_of_each(void **state)
+TEST(a_copy_is_told_of_each)
 {
 	struct place p = new_place(1 << 30);
 	struct told t = {.p = &p};
@@ -350,7 +350,7 @@ static void a_copy_is_told_of_each(void **state)
 }
 
 /* What is kept is not cut off, and not listed as gone. */
-static void without_descriptors_it_is_only_later_that_it_goes(void **state)
+TEST(without_descriptors_it_is_only_later_that_it_goes)
 {
 	struct place p = new_place(1 << 30);
 	struct fault_plan plan = {
@@ -370,7 +370,7 @@ static void without_descriptors_it_is_only_later_that_it_goes(void **state)
 }
 
 /* It is as good as not kept, and the log goes on. */
-static void what_cannot_be_kept_is_a_hole(void **state)
+TEST(what_cannot_be_kept_is_a_hole)
 {
 	static const unsigned kinds[] = {FAULT_OPEN, FAULT_PREAD, FAULT_PWRITE,
 					 FAULT_FDATASYNC, FAULT_TRUNCATE};
@@ -440,7 +440,7 @@ static void is_named(const char *name, uint64_t byte)
 	assert_non_null(strstr(store_why(), "the data itself is whole"));
 }
 
-static void each_damaged_byte_of_it_is_found(void **state)
+TEST(each_damaged_byte_of_it_is_found)
 {
 	struct place p = new_place(1 << 30);
 	char name[WAL_KEPT_NAME_BYTES];
@@ -471,7 +471,7 @@ static void each_damaged_byte_of_it_is_found(void **state)
 	end_place(&p);
 }
 
-static void one_that_is_cut_off_unread_or_gone_is_told_apart(void **state)
+TEST(one_that_is_cut_off_unread_or_gone_is_told_apart)
 {
 	struct place p = new_place(1 << 30);
 	struct fault_plan plan = {.kinds = FAULT_PREAD, .nth = 1, .err = EIO};
@@ -510,7 +510,7 @@ static void one_that_is_cut_off_unread_or_gone_is_told_apart(void **state)
 	end_place(&p);
 }
 
-static void all_that_is_too_much_goes_after_one_look(void **state)
+TEST(all_that_is_too_much_goes_after_one_look)
 {
 	struct place p = new_place(1 << 30);
 	struct fault_plan plan = {
@@ -532,7 +532,7 @@ static void all_that_is_too_much_goes_after_one_look(void **state)
 	end_place(&p);
 }
 
-static void reading_only_changes_nothing(void **state)
+TEST(reading_only_changes_nothing)
 {
 	struct place p = new_place(1 << 30);
 	struct seen s = {.next = 400};
@@ -558,7 +558,7 @@ static void reading_only_changes_nothing(void **state)
 	end_place(&p);
 }
 
-static void only_its_own_names_are_its(void **state)
+TEST(only_its_own_names_are_its)
 {
 	static const char *const others[] = {
 		"kept-",
@@ -582,31 +582,4 @@ static void only_its_own_names_are_its(void **state)
 	assert_true(wal_kept_number(name, &id, &number));
 	assert_true(id == UINT64_MAX && number == UINT64_MAX - 1);
 	assert_int_equal(strlen(name), WAL_KEPT_NAME_BYTES - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(released_segments_are_kept_up_to_their_end),
-		cmocka_unit_test(it_is_one_log_over_closes_and_opens),
-		cmocka_unit_test(what_an_open_finds_below_the_first_is_kept),
-		cmocka_unit_test(beyond_the_limit_the_oldest_goes),
-		cmocka_unit_test(nothing_is_kept_that_nobody_asked_for),
-		cmocka_unit_test(another_keeping_has_another_id),
-		cmocka_unit_test(what_is_held_does_not_go),
-		cmocka_unit_test(it_is_lent_before_the_reserve),
-		cmocka_unit_test(a_full_disk_costs_what_is_kept_and_no_change),
-		cmocka_unit_test(a_copy_is_told_of_each),
-		cmocka_unit_test(
-			without_descriptors_it_is_only_later_that_it_goes),
-		cmocka_unit_test(what_cannot_be_kept_is_a_hole),
-		cmocka_unit_test(each_damaged_byte_of_it_is_found),
-		cmocka_unit_test(
-			one_that_is_cut_off_unread_or_gone_is_told_apart),
-		cmocka_unit_test(all_that_is_too_much_goes_after_one_look),
-		cmocka_unit_test(reading_only_changes_nothing),
-		cmocka_unit_test(only_its_own_names_are_its),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,8 @@ static int setup(void **state)
 	return log_setup(state, sizeof(struct world));
 }
 
+EACH_TEST_IN(setup, log_teardown);
+
 static int hear(void *arg, uint64_t segment, struct bytes record)
 {
 	struct world *w = arg;
@@ -62,7 +64,7 @@ static void is_damage(struct world *w, const char *words)
 
 #define FAILS "a record that was on disk fails its check"
 
-static void what_was_being_written_is_dropped_with_all_behind_it(void **state)
+TEST(what_was_being_written_is_dropped_with_all_behind_it)
 {
 	struct world *w = *state;
 	uint64_t c;
@@ -75,7 +77,7 @@ static void what_was_being_written_is_dropped_with_all_behind_it(void **state)
 	assert_int_equal(gives(w, "aaaa "), SIZE);
 }
 
-static void a_later_record_may_say_that_it_was_on_disk(void **state)
+TEST(a_later_record_may_say_that_it_was_on_disk)
 {
 	struct world *w = *state;
 	uint64_t c;
@@ -93,7 +95,7 @@ static void a_later_record_may_say_that_it_was_on_disk(void **state)
 }
 
 /* Its head has room for a distance of less than 4 GiB. */
-static void a_record_far_behind_the_last_sync_says_nothing_of_it(void **state)
+TEST(a_record_far_behind_the_last_sync_says_nothing_of_it)
 {
 	const uint64_t start = (uint64_t)5 << 30;
 	const struct bytes part = bytes_str("aaaa");
@@ -115,7 +117,7 @@ static void a_record_far_behind_the_last_sync_says_nothing_of_it(void **state)
 	assert_int_equal(rec.synced, 0);
 }
 
-static void a_mark_before_its_segment_is_damage(void **state)
+TEST(a_mark_before_its_segment_is_damage)
 {
 	struct world *w = *state;
 
@@ -132,7 +134,7 @@ static void a_mark_before_its_segment_is_damage(void **state)
 	gives(w, "aaaa ");
 }
 
-static void a_segment_that_is_older_than_the_one_before_is_damage(void **state)
+TEST(a_segment_that_is_older_than_the_one_before_is_damage)
 {
 	struct world *w = *state;
 
@@ -160,18 +162,18 @@ static void ends_in_its_segment(struct world *w, size_t room)
 }
 
 /* No record is smaller than its head. */
-static void a_segment_without_room_does_not_go_on_in_the_ring(void **state)
+TEST(a_segment_without_room_does_not_go_on_in_the_ring)
 {
 	ends_in_its_segment(*state, WAL_RECORD_HEAD - 4);
 }
 
 /* Such as an older segment has left there. */
-static void a_record_that_the_segment_has_no_room_for_is_none(void **state)
+TEST(a_record_that_the_segment_has_no_room_for_is_none)
 {
 	ends_in_its_segment(*state, WAL_RECORD_HEAD);
 }
 
-static void a_gap_in_the_ring_is_damage_if_it_was_on_disk(void **state)
+TEST(a_gap_in_the_ring_is_damage_if_it_was_on_disk)
 {
 	struct world *w = *state;
 
@@ -187,7 +189,7 @@ static void a_gap_in_the_ring_is_damage_if_it_was_on_disk(void **state)
 }
 
 /* The segment had it, by what comes next; that the ring has it still is chance. */
-static void a_record_of_the_ring_that_was_in_the_segment_is_damage(void **state)
+TEST(a_record_of_the_ring_that_was_in_the_segment_is_damage)
 {
 	struct world *w = *state;
 
@@ -216,7 +218,7 @@ static uint64_t put_large(struct log *l, uint64_t pos, const char *text,
 }
 
 /* More than is read at once, in records that are, and that are not. */
-static void large_segments_are_read_in_pieces(void **state)
+TEST(large_segments_are_read_in_pieces)
 {
 	struct world *w = *state;
 	uint64_t pos;
@@ -255,7 +257,7 @@ static int check_kept(struct world *w, uint64_t *at, uint64_t bytes)
 }
 
 /* The file may have been another when the check came to there. */
-static void a_kept_segment_is_checked_from_its_begin_if_need_be(void **state)
+TEST(a_kept_segment_is_checked_from_its_begin_if_need_be)
 {
 	struct world *w = *state;
 	uint64_t at = CAPACITY;
@@ -271,7 +273,7 @@ static void a_kept_segment_is_checked_from_its_begin_if_need_be(void **state)
 	assert_int_equal(at, WAL_BLOCK_BYTES + 2 * SIZE);
 }
 
-static void a_kept_segment_ends_between_two_records(void **state)
+TEST(a_kept_segment_ends_between_two_records)
 {
 	struct world *w = *state;
 	uint64_t at = 0;
@@ -293,7 +295,7 @@ static int no_loss(void *arg, const struct wal_file *f)
 }
 
 /* In the list, and gone when it is looked at. */
-static void a_kept_segment_that_goes_meanwhile_is_passed_over(void **state)
+TEST(a_kept_segment_that_goes_meanwhile_is_passed_over)
 {
 	struct world *w = *state;
 
@@ -374,7 +376,7 @@ static bool opening_fails_at(struct world *w, int err, uint64_t nth)
 	return failed;
 }
 
-static void an_opening_that_fails_loses_nothing(void **state)
+TEST(an_opening_that_fails_loses_nothing)
 {
 	static const int errs[] = {0, EIO, EUCLEAN};
 	uint64_t n;
@@ -388,7 +390,7 @@ static void an_opening_that_fails_loses_nothing(void **state)
 }
 
 /* There is nothing to be cut off behind its records. */
-static void a_segment_that_is_full_stays_as_long(void **state)
+TEST(a_segment_that_is_full_stays_as_long)
 {
 	struct world *w = *state;
 	struct wal *wal;
@@ -406,7 +408,7 @@ static void a_segment_that_is_full_stays_as_long(void **state)
 	assert_int_equal(gives(w, "aaaa "), SIZE);
 }
 
-static void a_kept_segment_that_cannot_be_read_is_told(void **state)
+TEST(a_kept_segment_that_cannot_be_read_is_told)
 {
 	const unsigned reads = FAULT_OPEN | FAULT_SIZE | FAULT_PREAD;
 	struct world *w = *state;
@@ -441,30 +443,4 @@ static void a_kept_segment_that_cannot_be_read_is_told(void **state)
 	assert_int_equal(r, 0);
 	assert_true(n > 3);
 	fault_disarm(w->l.os);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, log_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_was_being_written_is_dropped_with_all_behind_it),
-		TEST(a_later_record_may_say_that_it_was_on_disk),
-		TEST(a_record_far_behind_the_last_sync_says_nothing_of_it),
-		TEST(a_mark_before_its_segment_is_damage),
-		TEST(a_segment_that_is_older_than_the_one_before_is_damage),
-		TEST(a_segment_without_room_does_not_go_on_in_the_ring),
-		TEST(a_record_that_the_segment_has_no_room_for_is_none),
-		TEST(a_gap_in_the_ring_is_damage_if_it_was_on_disk),
-		TEST(a_record_of_the_ring_that_was_in_the_segment_is_damage),
-		TEST(large_segments_are_read_in_pieces),
-		TEST(a_kept_segment_is_checked_from_its_begin_if_need_be),
-		TEST(a_kept_segment_ends_between_two_records),
-		TEST(a_kept_segment_that_goes_meanwhile_is_passed_over),
-		TEST(an_opening_that_fails_loses_nothing),
-		TEST(a_segment_that_is_full_stays_as_long),
-		TEST(a_kept_segment_that_cannot_be_read_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,8 @@ static int setup(void **state)
 	return log_setup(state, sizeof(struct world));
 }
 
+EACH_TEST_IN(setup, log_teardown);
+
 static int hear(void *arg, struct bytes record)
 {
 	struct world *w = arg;
@@ -77,14 +79,14 @@ static void gives(struct world *w, uint64_t first, const char *had,
 	"its first block is damaged, without which nothing of it can be told " \
 	"from chance\n"
 
-static void nothing_is_lost_of_no_log(void **state)
+TEST(nothing_is_lost_of_no_log)
 {
 	struct world *w = *state;
 
 	gives(w, 0, "", "");
 }
 
-static void what_is_behind_a_damaged_record_is_found(void **state)
+TEST(what_is_behind_a_damaged_record_is_found)
 {
 	struct world *w = *state;
 	uint64_t b, c, last;
@@ -102,7 +104,7 @@ static void what_is_behind_a_damaged_record_is_found(void **state)
 }
 
 /* Two heads that are right, and only the second record is. */
-static void what_only_looks_like_a_record_is_passed_over(void **state)
+TEST(what_only_looks_like_a_record_is_passed_over)
 {
 	struct world *w = *state;
 	uint64_t pos = 0;
@@ -119,7 +121,7 @@ static void what_only_looks_like_a_record_is_passed_over(void **state)
 }
 
 /* Its records were on disk: the next segment was made only then. */
-static void a_segment_that_ends_before_the_next_begins_has_lost(void **state)
+TEST(a_segment_that_ends_before_the_next_begins_has_lost)
 {
 	struct world *w = *state;
 
@@ -133,7 +135,7 @@ static void a_segment_that_ends_before_the_next_begins_has_lost(void **state)
 }
 
 /* As a cut at the end of its records leaves one. */
-static void a_mark_where_the_next_segment_begins_changes_nothing(void **state)
+TEST(a_mark_where_the_next_segment_begins_changes_nothing)
 {
 	struct world *w = *state;
 
@@ -147,7 +149,7 @@ static void a_mark_where_the_next_segment_begins_changes_nothing(void **state)
 }
 
 /* A segment has no records from where the next one begins. */
-static void records_beyond_the_next_segments_begin_are_not_taken(void **state)
+TEST(records_beyond_the_next_segments_begin_are_not_taken)
 {
 	struct world *w = *state;
 	uint64_t b, stop;
@@ -164,7 +166,7 @@ static void records_beyond_the_next_segments_begin_are_not_taken(void **state)
 	gives(w, 1, "aaaa dddd ", "1 4120+24 " END_HERE);
 }
 
-static void a_record_that_its_mark_has_on_disk_is_told_as_lost(void **state)
+TEST(a_record_that_its_mark_has_on_disk_is_told_as_lost)
 {
 	struct world *w = *state;
 
@@ -176,7 +178,7 @@ static void a_record_that_its_mark_has_on_disk_is_told_as_lost(void **state)
 }
 
 /* Its sum is right, what it says is not: as if there were none. */
-static void a_mark_outside_its_segment_is_none(void **state)
+TEST(a_mark_outside_its_segment_is_none)
 {
 	struct world *w = *state;
 	const uint64_t start = 1000 * (uint64_t)SIZE;
@@ -191,7 +193,7 @@ static void a_mark_outside_its_segment_is_none(void **state)
 	}
 }
 
-static void a_last_record_that_is_not_whole_is_told(void **state)
+TEST(a_last_record_that_is_not_whole_is_told)
 {
 	struct world *w = *state;
 
@@ -202,7 +204,7 @@ static void a_last_record_that_is_not_whole_is_told(void **state)
 	gives(w, 1, "aaaa ", "1 4120+0 " BEGUN);
 }
 
-static void a_last_record_of_the_ring_that_is_not_whole_is_told(void **state)
+TEST(a_last_record_of_the_ring_that_is_not_whole_is_told)
 {
 	struct world *w = *state;
 
@@ -215,7 +217,7 @@ static void a_last_record_of_the_ring_that_is_not_whole_is_told(void **state)
 	gives(w, 1, "aaaa bbbb ", "1 4144+0 " BEGUN);
 }
 
-static void the_ring_has_what_the_segment_has_damaged(void **state)
+TEST(the_ring_has_what_the_segment_has_damaged)
 {
 	struct world *w = *state;
 
@@ -229,7 +231,7 @@ static void the_ring_has_what_the_segment_has_damaged(void **state)
 }
 
 /* Behind what both have damaged, whichever comes first of the two. */
-static void the_ring_goes_on_behind_a_damaged_record(void **state)
+TEST(the_ring_goes_on_behind_a_damaged_record)
 {
 	struct world *w = *state;
 	uint64_t pos = 0;
@@ -251,7 +253,7 @@ static void the_ring_goes_on_behind_a_damaged_record(void **state)
 }
 
 /* Wherever in the ring it lies, also around its end. */
-static void a_record_around_the_rings_end_is_found(void **state)
+TEST(a_record_around_the_rings_end_is_found)
 {
 	struct world *w = *state;
 	const uint64_t start = RING_BYTES - SIZE - 8;
@@ -272,7 +274,7 @@ static void a_record_around_the_rings_end_is_found(void **state)
 }
 
 /* Old bytes of the ring may say so: of a segment that is full there is no more. */
-static void the_ring_does_not_go_on_beyond_the_segments_end(void **state)
+TEST(the_ring_does_not_go_on_beyond_the_segments_end)
 {
 	struct world *w = *state;
 	uint64_t behind = CAPACITY - WAL_BLOCK_BYTES;
@@ -293,7 +295,7 @@ static void the_ring_does_not_go_on_beyond_the_segments_end(void **state)
 }
 
 /* A head that asks for more than the ring can have. */
-static void a_record_larger_than_the_ring_is_not_in_it(void **state)
+TEST(a_record_larger_than_the_ring_is_not_in_it)
 {
 	struct world *w = *state;
 	const struct bytes part = bytes_str("bbbb");
@@ -308,7 +310,7 @@ static void a_record_larger_than_the_ring_is_not_in_it(void **state)
 }
 
 /* A ring of another size was not finished. */
-static void a_ring_of_no_blocks_has_nothing(void **state)
+TEST(a_ring_of_no_blocks_has_nothing)
 {
 	struct world *w = *state;
 
@@ -321,7 +323,7 @@ static void a_ring_of_no_blocks_has_nothing(void **state)
 }
 
 /* Those that have a meaning are summed, the others are zeros. */
-static void bytes_that_mean_nothing_lose_nothing(void **state)
+TEST(bytes_that_mean_nothing_lose_nothing)
 {
 	struct world *w = *state;
 
@@ -334,7 +336,7 @@ static void bytes_that_mean_nothing_lose_nothing(void **state)
 }
 
 /* One bit of it is put right; two are not. */
-static void a_segment_with_a_damaged_block_is_lost_whole(void **state)
+TEST(a_segment_with_a_damaged_block_is_lost_whole)
 {
 	struct world *w = *state;
 
@@ -353,7 +355,7 @@ static void a_segment_with_a_damaged_block_is_lost_whole(void **state)
 	gives(w, 0, "bbbb ", "1 0+8192 " NO_HEAD);
 }
 
-static void a_segment_that_is_cut_in_its_block_is_lost(void **state)
+TEST(a_segment_that_is_cut_in_its_block_is_lost)
 {
 	struct world *w = *state;
 
@@ -362,7 +364,7 @@ static void a_segment_that_is_cut_in_its_block_is_lost(void **state)
 	gives(w, 1, "", "1 0+4095 " NO_HEAD);
 }
 
-static void segments_that_are_not_needed_are_not_read(void **state)
+TEST(segments_that_are_not_needed_are_not_read)
 {
 	struct world *w = *state;
 
@@ -376,7 +378,7 @@ static void segments_that_are_not_needed_are_not_read(void **state)
 }
 
 /* Of many in a row the first and the last are named. */
-static void segments_that_are_missing_are_told(void **state)
+TEST(segments_that_are_missing_are_told)
 {
 	struct world *w = *state;
 	size_t lines = 0;
@@ -399,7 +401,7 @@ static void segments_that_are_missing_are_told(void **state)
 					"1001 0+0 it is missing\n"));
 }
 
-static void a_missing_ring_is_told_if_there_was_one(void **state)
+TEST(a_missing_ring_is_told_if_there_was_one)
 {
 	struct world *w = *state;
 
@@ -415,7 +417,7 @@ static void a_missing_ring_is_told_if_there_was_one(void **state)
 #define NO_RING \
 	"the disk does not give all of it: it may have had the last records\n"
 
-static void a_ring_that_cannot_be_read_is_told(void **state)
+TEST(a_ring_that_cannot_be_read_is_told)
 {
 	struct world *w = *state;
 
@@ -432,7 +434,7 @@ static void a_ring_that_cannot_be_read_is_told(void **state)
 	assert_int_equal(fault_fired(w->l.os), 1);
 }
 
-static void a_segment_that_cannot_be_read_is_lost_whole(void **state)
+TEST(a_segment_that_cannot_be_read_is_lost_whole)
 {
 	struct world *w = *state;
 
@@ -445,7 +447,7 @@ static void a_segment_that_cannot_be_read_is_lost_whole(void **state)
 }
 
 /* Without its last piece; what is read in its stead is zeros, as an end is. */
-static void a_segment_of_which_the_disk_keeps_a_part_is_told(void **state)
+TEST(a_segment_of_which_the_disk_keeps_a_part_is_told)
 {
 	struct world *w = *state;
 	const uint64_t big = FILE_MAX - 2 * WAL_BLOCK_BYTES;
@@ -475,7 +477,7 @@ static void a_segment_of_which_the_disk_keeps_a_part_is_told(void **state)
 }
 
 /* Each call with each errno: it is told, as the errno or as a loss. */
-static void a_call_that_fails_is_never_silent(void **state)
+TEST(a_call_that_fails_is_never_silent)
 {
 	static const int errnos[] = {EIO, EMFILE, EACCES, ENOENT};
 	struct world *w = *state;
@@ -510,7 +512,7 @@ static void a_call_that_fails_is_never_silent(void **state)
 	gives(w, 1, "aaaa bbbb cccc ", "");
 }
 
-static void who_takes_the_records_may_end_it(void **state)
+TEST(who_takes_the_records_may_end_it)
 {
 	struct world *w = *state;
 
@@ -519,41 +521,4 @@ static void who_takes_the_records_may_end_it(void **state)
 	end(&w->l);
 	assert_int_equal(salvage(w, 1), -ECANCELED);
 	assert_string_equal(w->had, "aaaa ");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, log_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(nothing_is_lost_of_no_log),
-		TEST(what_is_behind_a_damaged_record_is_found),
-		TEST(what_only_looks_like_a_record_is_passed_over),
-		TEST(a_segment_that_ends_before_the_next_begins_has_lost),
-		TEST(a_mark_where_the_next_segment_begins_changes_nothing),
-		TEST(records_beyond_the_next_segments_begin_are_not_taken),
-		TEST(a_record_that_its_mark_has_on_disk_is_told_as_lost),
-		TEST(a_mark_outside_its_segment_is_none),
-		TEST(a_last_record_that_is_not_whole_is_told),
-		TEST(a_last_record_of_the_ring_that_is_not_whole_is_told),
-		TEST(the_ring_has_what_the_segment_has_damaged),
-		TEST(the_ring_goes_on_behind_a_damaged_record),
-		TEST(a_record_around_the_rings_end_is_found),
-		TEST(the_ring_does_not_go_on_beyond_the_segments_end),
-		TEST(a_record_larger_than_the_ring_is_not_in_it),
-		TEST(a_ring_of_no_blocks_has_nothing),
-		TEST(bytes_that_mean_nothing_lose_nothing),
-		TEST(a_segment_that_is_cut_in_its_block_is_lost),
-		TEST(a_segment_with_a_damaged_block_is_lost_whole),
-		TEST(segments_that_are_not_needed_are_not_read),
-		TEST(segments_that_are_missing_are_told),
-		TEST(a_missing_ring_is_told_if_there_was_one),
-		TEST(a_ring_that_cannot_be_read_is_told),
-		TEST(a_segment_that_cannot_be_read_is_lost_whole),
-		TEST(a_segment_of_which_the_disk_keeps_a_part_is_told),
-		TEST(a_call_that_fails_is_never_silent),
-		TEST(who_takes_the_records_may_end_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

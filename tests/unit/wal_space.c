@@ -68,6 +68,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
+EACH_TEST_IN(set_up, tear_down);
+
 static int append_of(struct place *p, size_t len)
 {
 	uint64_t lsn;
@@ -114,7 +116,7 @@ static void nothing_is_lost(struct place *p)
 	sim_free(after);
 }
 
-static void a_log_with_space_is_not_spent(void **state)
+TEST(a_log_with_space_is_not_spent)
 {
 	struct place *p = *state;
 
@@ -125,7 +127,7 @@ static void a_log_with_space_is_not_spent(void **state)
 }
 
 /* What it has lent does not count; the present segment does. */
-static void a_log_that_is_low_is_spent_by_half_a_segment(void **state)
+TEST(a_log_that_is_low_is_spent_by_half_a_segment)
 {
 	struct place *p = *state;
 	uint64_t start = wal_end(p->w), room = SEGMENT - WAL_BLOCK_BYTES;
@@ -156,7 +158,7 @@ static void a_log_that_is_low_is_spent_by_half_a_segment(void **state)
 }
 
 /* Without an active segment there is only what is made ahead. */
-static void a_log_between_two_segments_is_spent_without_the_next(void **state)
+TEST(a_log_between_two_segments_is_spent_without_the_next)
 {
 	struct place *p = *state;
 
@@ -171,7 +173,7 @@ static void a_log_between_two_segments_is_spent_without_the_next(void **state)
 }
 
 /* What is freed for others is not made again by who needs a segment. */
-static void what_was_lent_is_not_made_before_it_is_repaid(void **state)
+TEST(what_was_lent_is_not_made_before_it_is_repaid)
 {
 	struct place *p = *state;
 	uint64_t was, recycled;
@@ -202,7 +204,7 @@ static void what_was_lent_is_not_made_before_it_is_repaid(void **state)
 }
 
 /* The last segment, so that what is acknowledged can be; then it takes no more. */
-static void the_reserve_is_the_next_segment_where_the_disk_fails(void **state)
+TEST(the_reserve_is_the_next_segment_where_the_disk_fails)
 {
 	struct place *p = *state;
 	uint64_t before;
@@ -224,7 +226,7 @@ static void the_reserve_is_the_next_segment_where_the_disk_fails(void **state)
 	nothing_is_lost(p);
 }
 
-static void a_reserve_that_cannot_be_taken_fails_the_log(void **state)
+TEST(a_reserve_that_cannot_be_taken_fails_the_log)
 {
 	struct place *p = *state;
 
@@ -242,7 +244,7 @@ static void a_reserve_that_cannot_be_taken_fails_the_log(void **state)
 }
 
 /* Its own file is made; the segment before cannot be sealed. */
-static void a_large_record_behind_a_failed_sync_is_not_taken(void **state)
+TEST(a_large_record_behind_a_failed_sync_is_not_taken)
 {
 	struct place *p = *state;
 
@@ -254,7 +256,7 @@ static void a_large_record_behind_a_failed_sync_is_not_taken(void **state)
 	nothing_is_lost(p);
 }
 
-static void a_sync_beyond_the_end_is_one_of_all(void **state)
+TEST(a_sync_beyond_the_end_is_one_of_all)
 {
 	struct place *p = *state;
 	struct os *after;
@@ -274,7 +276,7 @@ static void a_sync_beyond_the_end_is_one_of_all(void **state)
 	sim_free(after);
 }
 
-static void a_log_that_is_read_refuses_each_change(void **state)
+TEST(a_log_that_is_read_refuses_each_change)
 {
 	struct place *p = *state;
 	uint64_t segment;
@@ -288,7 +290,7 @@ static void a_log_that_is_read_refuses_each_change(void **state)
 	assert_int_equal(wal_tick(p->w), 0);
 }
 
-static void a_small_disk_has_a_small_reserve(void **state)
+TEST(a_small_disk_has_a_small_reserve)
 {
 	struct place *p = *state;
 
@@ -302,7 +304,7 @@ static void a_small_disk_has_a_small_reserve(void **state)
 	assert_int_equal(wal_lendable(p->w), 16 << 20);
 }
 
-static void the_smallest_segment_has_a_block_of_records(void **state)
+TEST(the_smallest_segment_has_a_block_of_records)
 {
 	struct place *p = *state;
 	uint64_t from = segment_of(p);
@@ -351,7 +353,7 @@ static void harm(struct place *p, uint64_t number, const void *data, size_t n)
 	os_close(f);
 }
 
-static void a_held_segment_that_is_damaged_is_not_copied(void **state)
+TEST(a_held_segment_that_is_damaged_is_not_copied)
 {
 	struct place *p = *state;
 	uint64_t first, end, pos;
@@ -371,7 +373,7 @@ static void a_held_segment_that_is_damaged_is_not_copied(void **state)
 	wal_let_go(p->w);
 }
 
-static void a_held_segment_that_was_cut_is_not_copied(void **state)
+TEST(a_held_segment_that_was_cut_is_not_copied)
 {
 	struct place *p = *state;
 	uint64_t first, end, pos;
@@ -387,7 +389,7 @@ static void a_held_segment_that_was_cut_is_not_copied(void **state)
 }
 
 /* They have each other's number and place. */
-static void held_segments_that_do_not_follow_are_not_copied(void **state)
+TEST(held_segments_that_do_not_follow_are_not_copied)
 {
 	struct place *p = *state;
 	uint64_t first, end, pos;
@@ -403,28 +405,4 @@ static void held_segments_that_do_not_follow_are_not_copied(void **state)
 			 -EUCLEAN);
 	assert_int_equal(n, 0);
 	wal_let_go(p->w);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_log_with_space_is_not_spent),
-		TEST(a_log_that_is_low_is_spent_by_half_a_segment),
-		TEST(a_log_between_two_segments_is_spent_without_the_next),
-		TEST(what_was_lent_is_not_made_before_it_is_repaid),
-		TEST(the_reserve_is_the_next_segment_where_the_disk_fails),
-		TEST(a_reserve_that_cannot_be_taken_fails_the_log),
-		TEST(a_large_record_behind_a_failed_sync_is_not_taken),
-		TEST(a_sync_beyond_the_end_is_one_of_all),
-		TEST(a_log_that_is_read_refuses_each_change),
-		TEST(a_small_disk_has_a_small_reserve),
-		TEST(the_smallest_segment_has_a_block_of_records),
-		TEST(a_held_segment_that_is_damaged_is_not_copied),
-		TEST(a_held_segment_that_was_cut_is_not_copied),
-		TEST(held_segments_that_do_not_follow_are_not_copied),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

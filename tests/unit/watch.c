@@ -3,7 +3,7 @@
 #include "tools/watch/frame.h"
 #include "tools/watch/spark.h"
 
-static void samples_are_read_and_the_rest_is_passed_over(void **state)
+TEST(samples_are_read_and_the_rest_is_passed_over)
 {
 	char text[] = "# HELP a words\n# TYPE a counter\na 3\n"
 		      "b{table=\"x,y\"} 1.5\nb{table=\"z\"} 2\n"
@@ -20,7 +20,7 @@ static void samples_are_read_and_the_rest_is_passed_over(void **state)
 	samples_free(&s);
 }
 
-static void every_cut_of_a_text_is_read_without_harm(void **state)
+TEST(every_cut_of_a_text_is_read_without_harm)
 {
 	static const char text[] = "a{b=\"c\",le=\"+Inf\"} 12\n";
 
@@ -34,7 +34,7 @@ static void every_cut_of_a_text_is_read_without_harm(void **state)
 	}
 }
 
-static void buckets_are_without_those_before(void **state)
+TEST(buckets_are_without_those_before)
 {
 	char text[] = "t_bucket{op=\"r\",le=\"0.1\"} 4\n"
 		      "t_bucket{op=\"w\",le=\"0.1\"} 9\n"
@@ -51,7 +51,7 @@ static void buckets_are_without_those_before(void **state)
 	samples_free(&s);
 }
 
-static void bars_are_by_the_greatest(void **state)
+TEST(bars_are_by_the_greatest)
 {
 	const double n[] = {0, 1, 500, 1000}, none[] = {0, 0};
 	char line[SPARK_ROOM(4)];
@@ -62,7 +62,7 @@ static void bars_are_by_the_greatest(void **state)
 	assert_string_equal(line, "  ");
 }
 
-static void a_share_is_reached_in_a_bucket(void **state)
+TEST(a_share_is_reached_in_a_bucket)
 {
 	const double n[] = {50, 49, 0, 1}, none[] = {0, 0, 0, 0};
 
@@ -84,7 +84,7 @@ static const char *prefix_of(const char *path)
 	return h.n ? h.all[0].name : "";
 }
 
-static void a_request_counts_for_the_prefix_of_its_row(void **state)
+TEST(a_request_counts_for_the_prefix_of_its_row)
 {
 	assert_string_equal(prefix_of("/T/user17/d:q"), "T/user");
 	assert_string_equal(prefix_of("/T/user17"), "T/user");
@@ -101,7 +101,7 @@ static void a_request_counts_for_the_prefix_of_its_row(void **state)
 	assert_string_equal(prefix_of("# 5 requests are left out"), "");
 }
 
-static void the_hottest_prefix_is_the_first(void **state)
+TEST(the_hottest_prefix_is_the_first)
 {
 	static struct heat h;
 	char line[64];
@@ -118,7 +118,7 @@ static void the_hottest_prefix_is_the_first(void **state)
 	assert_string_equal(h.all[1].name, "T/0000");
 }
 
-static void a_frame_has_rates_of_what_is_busiest(void **state)
+TEST(a_frame_has_rates_of_what_is_busiest)
 {
 	char a[] = "cellfs_healthy 1\n"
 		   "cellfs_table_reads_total{table=\"t\"} 10\n";
@@ -152,20 +152,4 @@ static void a_frame_has_rates_of_what_is_busiest(void **state)
 	buf_free(&out);
 	samples_free(&before);
 	samples_free(&now);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_are_read_and_the_rest_is_passed_over),
-		cmocka_unit_test(every_cut_of_a_text_is_read_without_harm),
-		cmocka_unit_test(buckets_are_without_those_before),
-		cmocka_unit_test(bars_are_by_the_greatest),
-		cmocka_unit_test(a_share_is_reached_in_a_bucket),
-		cmocka_unit_test(a_request_counts_for_the_prefix_of_its_row),
-		cmocka_unit_test(the_hottest_prefix_is_the_first),
-		cmocka_unit_test(a_frame_has_rates_of_what_is_busiest),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
