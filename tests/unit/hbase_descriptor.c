@@ -16,23 +16,17 @@ static void describe(const char *const (*pairs)[2], size_t n, struct buf *out)
 	struct buf family = {0};
 	struct encoder e = {.out = out}, f = {.out = &family};
 
-	put_varint(&e, 1 << 3 | 2);
-	put_sized(&e, &pb_table_name, &name);
-	put_varint(&f, 1 << 3 | 2);
-	put_varint(&f, 1);
-	put_raw(&f, "f", 1);
+	put_message(&e, DESCRIPTOR_TABLE, &pb_table_name, &name);
+	put_field(&f, FAMILY_NAME, bytes_str("f"));
 	for (size_t i = 0; i < n; i++) {
 		const struct pb_pair pair = {
 			.first = bytes_str(pairs[i][0]),
 			.second = bytes_str(pairs[i][1]),
 		};
 
-		put_varint(&f, 2 << 3 | 2);
-		put_sized(&f, &pb_pair, &pair);
+		put_message(&f, FAMILY_ATTRIBUTES, &pb_pair, &pair);
 	}
-	put_varint(&e, 3 << 3 | 2);
-	put_varint(&e, family.len);
-	put_raw(&e, family.data, family.len);
+	put_field(&e, DESCRIPTOR_FAMILIES, buf_bytes(&family));
 	buf_free(&family);
 	assert_int_equal(e.err | f.err, 0);
 }

@@ -289,16 +289,14 @@ static inline void answer_description(struct played_cluster *c, int fd,
 			.attributes = {.items = &pair, .n = 1}};
 		struct encoder e = {.out = &body};
 
-		put_u8(&e, 3 << 3 | 2);
-		put_sized(&e, &pb_family, &family);
+		put_message(&e, DESCRIPTOR_FAMILIES, &pb_family, &family);
 	}
 	if (c->read_only) {
 		const struct pb_pair pair = {.first = bytes_str("READONLY"),
 					     .second = bytes_str("true")};
 		struct encoder e = {.out = &body};
 
-		put_u8(&e, 2 << 3 | 2);
-		put_sized(&e, &pb_pair, &pair);
+		put_message(&e, DESCRIPTOR_ATTRIBUTES, &pb_pair, &pair);
 	}
 	answer.descriptor = buf_bytes(&body);
 	server_answer(fd, id, &pb_create_request, &answer);

@@ -4,15 +4,16 @@ MESSAGE(pb_pair, "BytesBytesPair", FIELD(pb_pair, first, 1, .required = true),
 	FIELD(pb_pair, second, 2, .required = true));
 
 MESSAGE(pb_family, "ColumnFamilySchema",
-	FIELD(pb_family, name, 1, .required = true),
-	FIELD(pb_family, attributes, 2, ITEMS(pb_pair)),
-	FIELD(pb_family, configuration, 3, ITEMS(pb_pair)));
+	FIELD(pb_family, name, FAMILY_NAME, .required = true),
+	FIELD(pb_family, attributes, FAMILY_ATTRIBUTES, ITEMS(pb_pair)),
+	FIELD(pb_family, configuration, FAMILY_CONFIGURATION, ITEMS(pb_pair)));
 
 MESSAGE(pb_descriptor, "TableSchema",
-	FIELD(pb_descriptor, table, 1, .of = &pb_table_name),
-	FIELD(pb_descriptor, attributes, 2, ITEMS(pb_pair)),
-	FIELD(pb_descriptor, families, 3, ITEMS(pb_family)),
-	FIELD(pb_descriptor, configuration, 4, ITEMS(pb_pair)));
+	FIELD(pb_descriptor, table, DESCRIPTOR_TABLE, .of = &pb_table_name),
+	FIELD(pb_descriptor, attributes, DESCRIPTOR_ATTRIBUTES, ITEMS(pb_pair)),
+	FIELD(pb_descriptor, families, DESCRIPTOR_FAMILIES, ITEMS(pb_family)),
+	FIELD(pb_descriptor, configuration, DESCRIPTOR_CONFIGURATION,
+	      ITEMS(pb_pair)));
 
 MESSAGE(pb_tables_request, "GetTableDescriptorsRequest",
 	FIELD(pb_tables_request, tables, 1, ITEMS(pb_table_name)));

@@ -13,6 +13,17 @@ struct pb_pair {
 };
 extern const struct proto_message pb_pair;
 
+/* The numbers of fields that are written one by one. */
+enum {
+	FAMILY_NAME = 1,
+	FAMILY_ATTRIBUTES = 2,
+	FAMILY_CONFIGURATION = 3,
+	DESCRIPTOR_TABLE = 1,
+	DESCRIPTOR_ATTRIBUTES = 2,
+	DESCRIPTOR_FAMILIES = 3,
+	DESCRIPTOR_CONFIGURATION = 4
+};
+
 struct pb_family {
 	bool here;
 	struct bytes name;

@@ -260,13 +260,13 @@ static int find_family(const struct pb_descriptor *was, struct bytes name,
 	return 0;
 }
 
+/* The attributes of a family and of a table have one number. */
 static void put_attribute(struct encoder *e, const char *key, const char *text)
 {
 	const struct pb_pair pair = {.first = bytes_str(key),
 				     .second = bytes_str(text)};
 
-	put_u8(e, 2 << 3 | 2);
-	put_sized(e, &pb_pair, &pair);
+	put_message(e, DESCRIPTOR_ATTRIBUTES, &pb_pair, &pair);
 }
 
 /* Copies the pairs of a list but those whose key is in @but. */
@@ -282,8 +282,7 @@ static int copy_pairs(struct encoder *e, uint8_t number, struct proto_list l,
 	while ((r = proto_next(&l, &pair)) > 0) {
 		if (leaves_out && leaves_out(arg, pair.first))
 			continue;
-		put_u8(e, (uint8_t)(number << 3 | 2));
-		put_sized(e, &pb_pair, &pair);
+		put_message(e, number, &pb_pair, &pair);
 	}
 	return r;
 }
@@ -402,7 +401,7 @@ static int family_put(struct buf *out, const struct family_schema *f,
 	attrs_of_hbase(&now);
 	if (r > 0 && family_take(&old, &now) < 0)
 		return -EPROTO;
-	put_field(&e, 1, name);
+	put_field(&e, FAMILY_NAME, name);
 	for (size_t i = 0; i < ATTRIBUTES; i++) {
 		char text[TEXT_MAX], is[TEXT_MAX];
 
@@ -416,9 +415,11 @@ static int family_put(struct buf *out, const struct family_schema *f,
 	r = put_kept_since(&e, &f->attrs, r > 0 ? &old : NULL, &now, now_ms,
 			   &mask);
 	if (r == 0)
-		r = copy_pairs(&e, 2, old.attributes, is_changed, &mask);
+		r = copy_pairs(&e, FAMILY_ATTRIBUTES, old.attributes,
+			       is_changed, &mask);
 	if (r == 0)
-		r = copy_pairs(&e, 3, old.configuration, NULL, NULL);
+		r = copy_pairs(&e, FAMILY_CONFIGURATION, old.configuration,
+			       NULL, NULL);
 	return r < 0 ? r : e.err;
 }
 
@@ -428,7 +429,7 @@ static int put_family(struct encoder *out, const struct family_schema *f,
 	struct buf body = {0};
 	int r = family_put(&body, f, was, now_ms);
 
-	put_field(out, 3, buf_bytes(&body));
+	put_field(out, DESCRIPTOR_FAMILIES, buf_bytes(&body));
 	if (r == -ENOMEM)
 		out->err = r;
 	buf_free(&body);
@@ -458,7 +459,9 @@ static int put_table(struct encoder *e, const struct schema *s,
 		snprintf(text, sizeof(text), "%" PRIu32, own[i].value);
 		put_attribute(e, own[i].key, text);
 	}
-	return was ? copy_pairs(e, 2, was->attributes, is_ours, NULL) : 0;
+	return was ? copy_pairs(e, DESCRIPTOR_ATTRIBUTES, was->attributes,
+				is_ours, NULL)
+		   : 0;
 }
 
 int descriptor_put(struct bytes table, const struct schema *schema,
@@ -471,8 +474,7 @@ int descriptor_put(struct bytes table, const struct schema *schema,
 	struct pb_family old = {0};
 	int r, had = find_family(was, bytes_str(NO_FAMILY), &old);
 
-	put_u8(&e, 1 << 3 | 2);
-	put_sized(&e, &pb_table_name, &name);
+	put_message(&e, DESCRIPTOR_TABLE, &pb_table_name, &name);
 	r = had < 0 ? had : descriptor_check(schema);
 	if (r == 0)
 		r = put_table(&e, schema, was);
@@ -482,7 +484,8 @@ int descriptor_put(struct bytes table, const struct schema *schema,
 	for (uint32_t i = 0; i < schema->nfamilies && r == 0; i++)
 		r = put_family(&e, &schema->families[i], was, now_ms);
 	if (r == 0 && was)
-		r = copy_pairs(&e, 4, was->configuration, NULL, NULL);
+		r = copy_pairs(&e, DESCRIPTOR_CONFIGURATION, was->configuration,
+			       NULL, NULL);
 	if (r == 0 && e.err)
 		r = why(e.err, "out of memory for a table's description");
 	return r;

@@ -109,14 +109,11 @@ static int put_group(struct bytes *s, struct encoder *e)
 	if (r < 0)
 		return r;
 	if (family.name.data) {
-		put_u8(e, 3 << 3 | 2);
-		put_sized(e, &pb_family, &family);
+		put_message(e, DESCRIPTOR_FAMILIES, &pb_family, &family);
 		return 0;
 	}
-	for (size_t i = 0; i < n; i++) {
-		put_u8(e, 2 << 3 | 2);
-		put_sized(e, &pb_pair, &pairs[i]);
-	}
+	for (size_t i = 0; i < n; i++)
+		put_message(e, DESCRIPTOR_ATTRIBUTES, &pb_pair, &pairs[i]);
 	return 0;
 }
 
@@ -129,8 +126,7 @@ int told_take(struct bytes table, struct bytes words, struct buf *hold,
 	int r = -EPROTO;
 
 	hold->len = 0;
-	put_u8(&e, 1 << 3 | 2);
-	put_sized(&e, &pb_table_name, &name);
+	put_message(&e, DESCRIPTOR_TABLE, &pb_table_name, &name);
 	if (!take_until(&words, "\n", &line) ||
 	    !take_until(&line, " in table '", &before) ||
 	    !take_until(&line, "', ", &before) || !bytes_eq(before, table))

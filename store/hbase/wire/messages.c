@@ -189,8 +189,7 @@ int binary_comparator(struct bytes value, struct buf *out)
 	struct encoder e = {.out = out};
 
 	/* A BinaryComparator has it as its field 1, which is to be there. */
-	put_u8(&e, 1 << 3 | 2);
-	put_sized(&e, &pb_value, &v);
+	put_message(&e, 1, &pb_value, &v);
 	return e.err;
 }
 

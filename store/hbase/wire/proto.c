@@ -84,8 +84,7 @@ static void put_item(struct encoder *e, const struct proto_field *f,
 		put_field(e, f->number, *(const struct bytes *)from);
 		break;
 	case PROTO_INSIDE:
-		put_tag(e, f->number, WIRE_SIZED);
-		put_sized(e, f->of, from);
+		put_message(e, f->number, f->of, from);
 		break;
 	default:
 		put_tag(e, f->number, WIRE_VARINT);
@@ -160,6 +159,13 @@ void put_sized(struct encoder *e, const struct proto_message *m,
 	memcpy(length, body + len, n);
 	memmove(body + n, body, len);
 	memcpy(body, length, n);
+}
+
+void put_message(struct encoder *e, uint8_t number,
+		 const struct proto_message *m, const void *from)
+{
+	put_tag(e, number, WIRE_SIZED);
+	put_sized(e, m, from);
 }
 
 static void set_number(uint8_t type, void *at, uint64_t v)

@@ -113,6 +113,9 @@ void proto_put(struct encoder *e, const struct proto_message *m,
 /* The same behind its length, a varint. */
 void put_sized(struct encoder *e, const struct proto_message *m,
 	       const void *from);
+/* The same as a field. */
+void put_message(struct encoder *e, uint8_t number,
+		 const struct proto_message *m, const void *from);
 /*
  * Reads all of @in as a message. 0, or -EPROTO and the message, the field and
  * its fault in why(): then *out is as proto_init() leaves it. What *out points
