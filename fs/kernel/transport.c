@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "fs/kernel/caller.h"
 #include "store/os/thread.h"
 #include "store/value/why.h"
 
@@ -67,37 +67,11 @@ enum transport_way transport_of(fuse_req_t req)
 	return fuse_req_is_uring(req) ? TRANSPORT_RING : TRANSPORT_DEVICE;
 }
 
-/* The mask of signals in such a line of /proc/ID/status, 0 if there is none. */
-static uint64_t mask(const char *status, const char *name)
-{
-	const char *at = strstr(status, name);
-
-	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
-}
-
-/* One that it neither blocks nor ignores. */
-static bool signal_is_pending(pid_t thread)
-{
-	char path[32], text[4096];
-	size_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", thread);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	return (mask(text, "\nSigPnd:") | mask(text, "\nShdPnd:")) &
-	       ~(mask(text, "\nSigBlk:") | mask(text, "\nSigIgn:"));
-}
-
 bool transport_interrupted(fuse_req_t req)
 {
 	return fuse_req_interrupted(req) ||
 	       (fuse_req_is_uring(req) &&
-		signal_is_pending(fuse_req_ctx(req)->pid));
+		caller_has_signal(fuse_req_ctx(req)->pid));
 }
 
 /* Tells those that wait of their callers' signals. */
@@ -107,7 +81,7 @@ static void look_for_signals(struct transport *t)
 
 	pthread_mutex_lock(&t->wait_lock);
 	for (at = &t->waits; (w = *at);) {
-		if (signal_is_pending(fuse_req_ctx(w->req)->pid)) {
+		if (caller_has_signal(fuse_req_ctx(w->req)->pid)) {
 			*at = w->next;
 			w->interrupted(w->req, w->arg);
 		} else {

@@ -16,6 +16,7 @@
 
 #include "fs/kernel/fuse.h"
 
+#include "fs/kernel/caller.h"
 #include "fs/kernel/changes.h"
 #include "fs/kernel/dir_times.h"
 #include "fs/kernel/gone.h"
@@ -123,13 +124,14 @@ extern _Thread_local int fs_replied;
 static inline struct fs *fs_begin(fuse_req_t req)
 {
 	struct fs *fs = fs_of(req);
+	pid_t caller = fuse_req_ctx(req)->pid;
 
-	budget_ask_as(fuse_req_ctx(req)->pid);
+	budget_ask_as(caller);
 	if (atomic_load_explicit(&fs->transport.way, memory_order_relaxed) !=
 	    TRANSPORT_DEVICE)
 		fs_note_transport(fs, req);
 	why_clear();
-	patience_begin_request();
+	patience_begin_request_of(caller, caller_is_killed);
 	fs_replied = 0;
 	return fs;
 }

@@ -1,7 +1,9 @@
 #include "store/os/patience.h"
 
+#include <errno.h>
 #include <stdio.h>
 
+#include "store/os/clock.h"
 #include "store/value/why.h"
 
 _Thread_local struct patience patience;
@@ -29,4 +31,21 @@ uint64_t patience_left(uint64_t most)
 const char *patience_reason(void)
 {
 	return patience.lost_ns ? reason : "";
+}
+
+int patience_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+		  uint64_t until_ns)
+{
+	uint64_t look = until_ns;
+
+	do {
+		if (patience.is_gone)
+			look = monotonic_ns() + PATIENCE_LOOK_MS * NS_PER_MS;
+		if (clock_cond_wait(cond, lock,
+				    look < until_ns ? look : until_ns))
+			return 1;
+		if (patience_is_over())
+			return -EINTR;
+	} while (look < until_ns);
+	return 0;
 }

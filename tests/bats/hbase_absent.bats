@@ -13,6 +13,7 @@ setup() {
 
 teardown() {
 	[ -z "${SERVER:-}" ] || kill "$SERVER"
+	end_store
 }
 
 # a_server KIND [REALM]: in $PORT, and $OTHER_PORT of one that is deaf; it ends with
@@ -64,6 +65,33 @@ refused() {
 	a_server silent
 	refused "127.0.0.1:$PORT: GetClusterId: the server did not answer in time: is it stopped or overloaded?" \
 		"127.0.0.1:$PORT"
+}
+
+# waits COMMAND...: runs it in the background, in $WAITER, until a call of its is one that
+# the server leaves unanswered.
+waits() {
+	: >"$T/asked"
+	"$@" >"$T/said" 2>&1 3>&- &
+	WAITER=$!
+	settled test -s "$T/asked"
+}
+
+# ends: it does so long before the deadline.
+ends() {
+	timeout 100 tail --pid="$WAITER" -s 0.1 -f /dev/null
+}
+
+@test "a command that waits for a server in vain can be killed" {
+	a_server mute "$T/asked"
+	STORE=hbase://127.0.0.1:$PORT LOG=$T/log
+	mount_store -o timeout=600
+	waits ls "$M"
+	kill -9 "$WAITER"
+	ends
+	waits stat "$M/table"
+	kill "$WAITER"
+	ends
+	unmount_store
 }
 
 @test "cellctl waits as long as the name says" {

@@ -2,6 +2,7 @@
 """A server that is not the master of a cluster, for bats/hbase_absent.bats.
 
 usage: not-hbase.py silent | http | ends | refuses | deaf
+       not-hbase.py mute FILE
        not-hbase.py tls | mutual | old REALM
 
 Prints its port. It then takes connections on loopback, and
@@ -10,6 +11,8 @@ Prints its port. It then takes connections on loopback, and
   ends     closes each connection when the first bytes have come
   refuses  answers as a server of HBase whose service this is not
   deaf     takes none: it has two ports, at which nobody listens
+  mute     names its cluster to who asks for that first, and answers nothing more:
+           FILE has a line for each further call
   tls      shakes hands with the certificate of localhost that is in REALM, which
            hbase/lab/realm has made, then does as http
   mutual   wants a certificate of REALM's authority as well
@@ -25,15 +28,15 @@ import threading
 CORPUS = pathlib.Path(__file__).parent.parent / "fuzz/corpus/hbase_frame"
 
 
-def refusal():
-    body = (CORPUS / "fatal").read_bytes()
+def frame(name):
+    body = (CORPUS / name).read_bytes()
     return len(body).to_bytes(4, "big") + body
 
 
 ANSWERS = {
     "http": b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
     "ends": b"",
-    "refuses": refusal(),
+    "refuses": frame("fatal"),
 }
 
 
@@ -63,6 +66,18 @@ def serve(client, answer, tls):
         pass  # the other side does not want it
 
 
+def mute(client, path, named=[]):
+    with client, client.makefile("rb") as calls, open(path, "a") as asked:
+        calls.read(6)  # the preamble; a greeting and calls have their length in front
+        calls.read(int.from_bytes(calls.read(4), "big"))
+        while length := calls.read(4):
+            calls.read(int.from_bytes(length, "big"))
+            if named:
+                print("a call", file=asked, flush=True)
+            else:
+                named.append(client.send(frame("cluster-id")))
+
+
 def deaf():
     with socket.socket() as one, socket.socket() as two:
         for s in one, two:
@@ -75,7 +90,7 @@ def main():
     kind = sys.argv[1]
     if kind == "deaf":
         deaf()
-    tls = context(kind, sys.argv[2]) if len(sys.argv) > 2 else None
+    tls = context(kind, sys.argv[2]) if kind in ("tls", "mutual", "old") else None
     answer = ANSWERS.get("http" if tls else kind)
     with socket.create_server(("127.0.0.1", 0)) as s:
         print(s.getsockname()[1], flush=True)
@@ -84,6 +99,8 @@ def main():
             client = s.accept()[0]
             if kind == "silent":
                 held.append(client)
+            elif kind == "mute":
+                threading.Thread(target=mute, args=(client, sys.argv[2]), daemon=True).start()
             else:
                 threading.Thread(target=serve, args=(client, answer, tls), daemon=True).start()
 

@@ -54,6 +54,7 @@ enum action {
 	DENIES_ACCESS,
 	HAS_A_FAULT,
 	IS_SILENT_TO_THE_END, /* of the call's time, and hangs up then */
+	IS_SILENT,
 };
 
 struct step {
@@ -167,6 +168,8 @@ static bool act(struct masters *m, enum action action, int fd, uint32_t id,
 	case IS_SILENT_TO_THE_END:
 		atomic_fetch_add(&passed_ns, TIMEOUT_MS * 1000000ull);
 		return false;
+	case IS_SILENT:
+		return true;
 	case HAS_A_FAULT:
 		server_refuse(fd, id, "java.lang.NullPointerException");
 		return true;
@@ -442,6 +445,33 @@ TEST(the_calls_of_a_request_end_in_time_together)
 		assert_string_equal(store_why(), first.text);
 	}
 	patience_begin_request();
+	assert_int_equal(admin_tables(c, no_table, NULL), 0);
+	end(&m, c);
+}
+
+static bool is_gone(int32_t who)
+{
+	return who == 7;
+}
+
+TEST(nobody_waits_for_a_caller_who_is_gone)
+{
+	static const struct step script[] = {
+		{"GetClusterId", ANSWERS},    {"GetActiveMaster", ANSWERS},
+		{"GetTableNames", IS_SILENT}, {"GetTableNames", PLEASE_HOLD},
+		{"GetTableNames", ANSWERS},
+	};
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, script, 5);
+	assert_int_equal(open_cluster(&m, &c), 0);
+	patience_begin_request_of(7, is_gone);
+	assert_int_equal(admin_tables(c, no_table, NULL), -EINTR);
+	assert_non_null(strstr(store_why(), "GetTableNames"));
+	/* Nor until it is due to be tried again. */
+	assert_true(admin_tables(c, no_table, NULL) < 0);
+	patience_begin_request_of(8, is_gone);
 	assert_int_equal(admin_tables(c, no_table, NULL), 0);
 	end(&m, c);
 }

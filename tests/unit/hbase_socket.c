@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 #include "store/hbase/transport/socket.h"
 #include "store/os/clock.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_server.h"
 
@@ -122,5 +123,33 @@ TEST(a_silent_resolver_is_left_at_the_deadline)
 	assert_int_equal(resolver.given, 1);
 	assert_int_equal(resolver.freed, 1);
 	pthread_mutex_unlock(&resolver.lock);
+	close(server);
+}
+
+static bool is_gone(int32_t who)
+{
+	return true;
+}
+
+/* Nor does he wait for the resolver, or for a connection. */
+TEST(a_silent_resolver_is_left_by_who_is_gone)
+{
+	uint64_t until = monotonic_ns() + PATIENCE;
+	bool can_receive, can_send;
+	uint16_t port;
+	int server = server_listen(&port), wake = socket_wake_new();
+
+	silence(true);
+	patience_begin_request_of(0, is_gone);
+	assert_int_equal(socket_connect(os_posix(), HOST, port, until), -EINTR);
+	assert_int_equal(socket_poll(os_posix(), wake, wake, false, until,
+				     &can_receive, &can_send),
+			 -EINTR);
+	patience_begin_request();
+	silence(false);
+	pthread_mutex_lock(&resolver.lock);
+	wait_while(none_is_freed);
+	pthread_mutex_unlock(&resolver.lock);
+	socket_close(wake);
 	close(server);
 }

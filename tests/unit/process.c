@@ -1,11 +1,14 @@
-/* What the kernel says of a process, here of this one. */
+/* What the kernel says of a process, here of this one or its child. */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "fs/control/process.h"
+#include "fs/kernel/caller.h"
 #include "store/os/clock.h"
 
 static uint64_t now_ns(clockid_t which)
@@ -103,4 +106,42 @@ TEST(time_and_memory_grow)
 	assert_true(after.virtual_bytes >= after.resident_bytes);
 	assert_true(after.resident_bytes < 64ull << 30);
 	free((void *)piece);
+}
+
+/* Handles one signal, blocks another, and stops. */
+static pid_t stopped_child(void)
+{
+	pid_t pid = fork();
+	sigset_t set;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGUSR2);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		signal(SIGUSR1, _exit);
+		signal(SIGHUP, SIG_IGN);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	return pid;
+}
+
+/* A process that is stopped keeps its signals until it goes on. */
+TEST(only_a_signal_that_ends_it_has_killed_a_caller)
+{
+	pid_t pid = stopped_child();
+
+	kill(pid, SIGUSR2);
+	kill(pid, SIGHUP);
+	assert_false(caller_has_signal(pid));
+	kill(pid, SIGUSR1);
+	assert_true(caller_has_signal(pid));
+	assert_false(caller_is_killed(pid));
+	kill(pid, SIGTERM);
+	assert_true(caller_is_killed(pid));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_false(caller_is_killed(pid));
 }

@@ -134,9 +134,9 @@ static int take_sums(struct mutation *m, struct proto_list sums)
 	return r;
 }
 
-static int not_known(const char *reason)
+static int not_known(int err, const char *reason)
 {
-	return why(-ETIMEDOUT,
+	return why(err == -EINTR ? err : -ETIMEDOUT,
 		   "%.700s: it is not known whether the change was made",
 		   reason);
 }
@@ -162,7 +162,7 @@ static int was_applied(struct table *t, const struct mutation *m)
 			r = bytes_eq(cell.value, c->value);
 	}
 	buf_free(&value);
-	return r > 0 ? 1 : not_known("a server was lost");
+	return r > 0 ? 1 : not_known(r, "a server was lost");
 }
 
 /* Sends what was resolved: 1, 0, or an error. */
@@ -183,7 +183,7 @@ static int apply(struct table *t, struct mutation *m, struct row_actions *ra,
 	} else if (r == 0 && result.may_be_done) {
 		r = was_applied(t, m);
 	} else if (r < 0 && result.may_be_done) {
-		r = not_known(store_why());
+		r = not_known(r, store_why());
 	}
 	attempt_end(&result.call);
 	condition_free(&c);

@@ -190,9 +190,13 @@ static void link_unlist(struct link *l)
  */
 static int wait_for_connect(struct link *l, uint64_t deadline_ns)
 {
-	while (l->is_connecting &&
-	       clock_cond_wait(&l->changed, &l->lock, deadline_ns))
-		;
+	int r = 1;
+
+	while (l->is_connecting && r > 0)
+		r = patience_wait(&l->changed, &l->lock, deadline_ns);
+	if (r < 0)
+		return why(r, "%s:%u: no connection: who asked was killed",
+			   l->server.host, l->server.port);
 	return l->is_connecting
 		       ? why(-ETIMEDOUT,
 			     "%s:%u: no connection in time: does the host run, "
@@ -396,7 +400,7 @@ int registry_call(struct cluster *c, struct rpc_request *q,
 			q->deadline_ns = try_until(c, &retry);
 			r = ask_server(c, &c->masters[i], SERVICE_REGISTRY, q,
 				       call, type, out, &f);
-			if (r == 0 || is_refusal(r))
+			if (r == 0 || r == -EINTR || is_refusal(r))
 				return r;
 			r = tell(&told, r,
 				 os_monotonic_ns(c->os) >= retry.deadline_ns);

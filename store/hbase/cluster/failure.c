@@ -182,6 +182,7 @@ struct failure failure_judge(int r, const struct pb_exception *x)
 		return (struct failure){r, CURE_NONE, true};
 	case -EPROTO:
 	case -ECANCELED:
+	case -EINTR:
 		return (struct failure){r, CURE_NONE, false};
 	default: /* the network, or a server that does not answer */
 		return (struct failure){r, CURE_LOCATE, false};
@@ -214,7 +215,12 @@ int retry_wait(struct retry *retry, const struct failure *f)
 	ms = ms / 2 + (unsigned)(os_random(retry->os) % (ms / 2 + 1));
 	if (now + ms * 1000000ull >= retry->deadline_ns)
 		return 0;
-	os_sleep_ms(retry->os, ms);
+	for (int step, left = (int)ms; left; left -= step) {
+		if (patience_is_over())
+			return 0;
+		step = patience_step(left);
+		os_sleep_ms(retry->os, (unsigned)step);
+	}
 	patience_lose(ms * 1000000ull, now + ms * 1000000ull);
 	return 1;
 }

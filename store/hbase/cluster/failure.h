@@ -52,8 +52,8 @@ struct retry {
 
 /*
  * Waits until the next attempt is due: longer each time. 1, or 0 when no
- * attempt is left before the deadline, or for a cure that rarely helps: then
- * the last failure stands.
+ * attempt is left before the deadline, or for a cure that rarely helps, or when
+ * the caller is gone (patience.h): then the last failure stands.
  */
 int retry_wait(struct retry *retry, const struct failure *f);
 

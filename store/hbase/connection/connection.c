@@ -6,6 +6,7 @@
 
 #include "store/hbase/transport/transport.h"
 #include "store/os/clock.h"
+#include "store/os/patience.h"
 #include "store/os/thread.h"
 #include "store/value/why.h"
 
@@ -513,6 +514,7 @@ static void wait_for_end(struct rpc *rpc)
 {
 	struct connection *c = rpc->c;
 	struct waiter *w;
+	int r;
 
 	if (!rpc->is_under_way)
 		return;
@@ -520,12 +522,11 @@ static void wait_for_end(struct rpc *rpc)
 	if (!w)
 		end_rpc(rpc, -ENOMEM);
 	while (rpc->is_under_way) {
-		if (!rpc->deadline_ns)
-			pthread_cond_wait(&w->ended, &c->lock);
-		else if (!clock_cond_wait(&w->ended, &c->lock,
-					  rpc->deadline_ns) &&
-			 rpc->is_under_way)
-			end_rpc(rpc, -ETIMEDOUT);
+		r = patience_wait(&w->ended, &c->lock,
+				  rpc->deadline_ns ? rpc->deadline_ns
+						   : UINT64_MAX);
+		if (r <= 0 && rpc->is_under_way)
+			end_rpc(rpc, r < 0 ? r : -ETIMEDOUT);
 	}
 	rpc->waiter = NULL;
 	if (w) {
@@ -564,6 +565,11 @@ int rpc_wait(struct rpc *rpc)
 		return why(r,
 			   "%s: %s: the server did not answer in time: is it "
 			   "stopped or overloaded?",
+			   c->name, rpc->method);
+	if (r == -EINTR)
+		return why(r,
+			   "%s: %s: who asked was killed before the server "
+			   "answered",
 			   c->name, rpc->method);
 	if (r == -ENOMEM && !reason[0])
 		return why(r, "out of memory to wait for an answer");

@@ -12,8 +12,8 @@
  * Any number of threads have calls under way at once, each thread as many as it
  * likes; answers come in any order. No caller waits for the socket: what it does
  * not take at once the reader sends when it does. A call ends with its answer,
- * at its deadline, when it is cancelled, or with the connection; an answer that
- * comes after that is dropped.
+ * at its deadline, when it is cancelled, when its caller is gone (patience.h), or
+ * with the connection; an answer that comes after that is dropped.
  *
  * A connection that failed stays so: each call, under way or new, fails with
  * what happened. Who uses it opens another one. What a server sends that is no
@@ -91,7 +91,7 @@ int rpc_start(struct connection *c, struct rpc *rpc,
 /*
  * Waits for the answer, which is rpc->answer then and lasts until rpc_end(). 0;
  * -EREMOTEIO, the server answered with an exception, which is in rpc->answer;
- * -ETIMEDOUT; -ECANCELED; or the errno of the connection. why() names server
+ * -ETIMEDOUT; -EINTR; -ECANCELED; or the errno of the connection. why() names server
  * and method. To be called once.
  */
 int rpc_wait(struct rpc *rpc);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "store/os/clock.h"
+#include "store/os/patience.h"
 #include "store/os/thread.h"
 
 struct errand {
@@ -44,18 +45,19 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Whether it was done by then. If not, the thread has it all. */
-static bool wait_until(struct errand *e, uint64_t deadline_ns)
+/* 0, it was done by then, or why not: then the thread has it all. */
+static int wait_until(struct errand *e, uint64_t deadline_ns)
 {
-	bool in_time = true, done;
+	int r = 1;
 
 	pthread_mutex_lock(&e->lock);
-	while (!e->is_done && in_time)
-		in_time = clock_cond_wait(&e->ended, &e->lock, deadline_ns);
-	done = e->is_done;
-	e->is_left = !done;
+	while (!e->is_done && r > 0)
+		r = patience_wait(&e->ended, &e->lock, deadline_ns);
+	e->is_left = !e->is_done;
+	if (e->is_done || r == 0)
+		r = e->is_done ? 0 : -ETIMEDOUT;
 	pthread_mutex_unlock(&e->lock);
-	return done;
+	return r;
 }
 
 int errand(void (*work)(void *arg), void (*drop)(void *arg), void *arg,
@@ -71,12 +73,16 @@ int errand(void (*work)(void *arg), void (*drop)(void *arg), void *arg,
 	pthread_mutex_init(&e->lock, NULL);
 	clock_cond_init(&e->ended);
 	r = thread_start(&thread, run, e);
-	if (r == 0 && !wait_until(e, deadline_ns)) {
-		pthread_detach(thread);
-		return -ETIMEDOUT;
+	if (r < 0) {
+		errand_free(e);
+		return r;
 	}
-	if (r == 0)
-		pthread_join(thread, NULL);
+	r = wait_until(e, deadline_ns);
+	if (r < 0) {
+		pthread_detach(thread);
+		return r;
+	}
+	pthread_join(thread, NULL);
 	errand_free(e);
-	return r;
+	return 0;
 }

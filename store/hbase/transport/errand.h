@@ -14,8 +14,9 @@
 
 /*
  * Does @work on a thread of its own until @deadline_ns of monotonic_ns(). 0: it has
- * ended, and @arg is the caller's. -ETIMEDOUT: it has not, and the thread has @arg,
- * which it gives to @drop at the end. Another negative errno: it has not begun.
+ * ended, and @arg is the caller's. -ETIMEDOUT, or -EINTR as the caller is gone
+ * (patience.h): it has not, and the thread has @arg, which it gives to @drop at the
+ * end. Another negative errno: it has not begun.
  */
 int errand(void (*work)(void *arg), void (*drop)(void *arg), void *arg,
 	   uint64_t deadline_ns);

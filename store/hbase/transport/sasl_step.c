@@ -57,12 +57,14 @@ int sasl_step(struct sasl_mechanism **m, struct bytes in, struct buf *token,
 	}
 	w->m = *m;
 	r = errand(work, work_free, w, deadline_ns);
-	if (r == -ETIMEDOUT) {
+	if (r == -ETIMEDOUT || r == -EINTR)
 		*m = NULL;
+	if (r == -EINTR)
+		return why(r, "no ticket of Kerberos: who asked was killed");
+	if (r == -ETIMEDOUT)
 		return why(-EHOSTUNREACH,
 			   "no ticket of Kerberos in time: does the realm's "
 			   "KDC, which krb5.conf names, answer?");
-	}
 	r = take_result(w, r, token);
 	w->m = NULL;
 	work_free(w);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "store/hbase/transport/errand.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 
 /* The rest of the time until @deadline_ns for poll(2), rounded up. */
@@ -26,20 +27,36 @@ static int rest_ms(struct os *os, uint64_t deadline_ns)
 	return ms < INT32_MAX ? (int)ms : INT32_MAX;
 }
 
+/*
+ * poll(2) until @deadline_ns, 0 = for ever: what is ready, 0 when the time has come,
+ * or a negative errno; -EINTR, the caller is gone.
+ */
+static int await(struct os *os, struct pollfd *p, nfds_t n,
+		 uint64_t deadline_ns)
+{
+	int ms, step, r;
+
+	do {
+		ms = deadline_ns ? rest_ms(os, deadline_ns) : -1;
+		step = patience_step(ms);
+		r = poll(p, n, step);
+		if (r > 0 || (r < 0 && errno != EINTR))
+			return r > 0 ? r : -errno;
+		if (patience_is_over())
+			return -EINTR;
+	} while (r < 0 || step != ms);
+	return 0;
+}
+
 /* 0 or a negative errno, when the connection that was begun is there or not. */
 static int finish_connect(struct os *os, int fd, uint64_t deadline_ns)
 {
 	struct pollfd p = {.fd = fd, .events = POLLOUT};
 	socklen_t len = sizeof(int);
-	int err = 0, r;
+	int err = 0, r = await(os, &p, 1, deadline_ns);
 
-	do
-		r = poll(&p, 1, rest_ms(os, deadline_ns));
-	while (r < 0 && errno == EINTR);
-	if (r < 0)
-		return -errno;
-	if (r == 0)
-		return -ETIMEDOUT;
+	if (r <= 0)
+		return r < 0 ? r : -ETIMEDOUT;
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &len) < 0)
 		return -errno;
 	return -err;
@@ -106,12 +123,14 @@ static struct lookup *resolve(const char *host, uint16_t port,
 		snprintf(l->service, sizeof(l->service), "%u", port);
 		r = errand(look_up, lookup_free, l, deadline_ns);
 	}
-	if (r == -ETIMEDOUT) {
+	if (r == -ETIMEDOUT || r == -EINTR) {
 		*err = why(r,
 			   "%s:%u: the look-up of the host's name did not end "
-			   "in time: do the name servers of resolv.conf(5) "
-			   "answer?",
-			   host, port);
+			   "in time: %s",
+			   host, port,
+			   r == -EINTR ? "who asked was killed"
+				       : "do the name servers of "
+					 "resolv.conf(5) answer?");
 		return NULL;
 	}
 	if (r == 0 && l->result == 0)
@@ -134,6 +153,8 @@ static const char *advice(int err)
 	case -ECONNREFUSED:
 		return ": nobody listens there: does the server run, and is "
 		       "that its port?";
+	case -EINTR:
+		return ": who asked was killed";
 	case -ETIMEDOUT:
 		return ": does the host run, and does a firewall let this "
 		       "machine through?";
@@ -169,10 +190,10 @@ int socket_poll(struct os *os, int fd, int wake, bool out, uint64_t deadline_ns,
 		{.fd = wake, .events = POLLIN},
 	};
 	eventfd_t count;
-	int r = poll(p, 2, deadline_ns ? rest_ms(os, deadline_ns) : -1);
+	int r = await(os, p, 2, deadline_ns);
 
-	if (r < 0 && errno != EINTR)
-		return why(-errno, "poll: %s", strerror(errno));
+	if (r < 0)
+		return why(r, "poll: %s", strerror(-r));
 	if (r == 0)
 		return why(
 			-ETIMEDOUT,
