@@ -156,7 +156,7 @@ static size_t walk_as_all(struct bytes message)
 }
 
 /* The result of frame_take(). */
-static int walk_frame(struct bytes frame)
+static inline int walk_frame(struct bytes frame)
 {
 	struct frame_answer a;
 	int r = frame_take(frame, &a);
