@@ -373,7 +373,8 @@ TEST(a_description_in_words_is_taken)
 		"DAY)', "
 		"BLOCKSIZE => '4096 B (4KB)', METADATA => {"
 		"'NEW_VERSION_BEHAVIOR' => 'true'}}, {NAME => 'g h', "
-		"TTL => 'FOREVER', IS_MOB => 'true', MIN_VERSIONS => ''}\n\tat";
+		"TTL => 'FOREVER', IS_MOB => 'true', MIN_VERSIONS => ''}, "
+		"{NAME => 'it's', 'a' {and'}b'}', TTL => 'FOREVER'}\n\tat";
 	struct table_traits traits;
 	struct pb_descriptor d;
 	struct buf hold = {0};
@@ -386,7 +387,8 @@ TEST(a_description_in_words_is_taken)
 	assert_true(traits.read_only && traits.has_mob);
 	assert_int_equal(descriptor_take(&d, 7, 8, &s), 0);
 	assert_int_equal(s.mode, 0700);
-	assert_int_equal(s.nfamilies, 2);
+	assert_int_equal(s.nfamilies, 3);
+	assert_true(schema_find(&s, bytes_str("it's', 'a' {and'}b'}")) >= 0);
 	f = &s.families[schema_find(&s, bytes_str("f"))].attrs;
 	g = &s.families[schema_find(&s, bytes_str("g h"))].attrs;
 	assert_int_equal(f->versions, 5);

@@ -7,6 +7,8 @@
 
 /* Of a family or a table; those beyond are left out. */
 #define PAIRS_MAX 64
+/* Bytes in which the key of the next pair ends. */
+#define KEY_MAX 1024
 
 static bool at_char(const struct bytes *s, uint8_t c)
 {
@@ -32,13 +34,40 @@ static bool take_until(struct bytes *s, const char *end, struct bytes *out)
 	return true;
 }
 
-/* A value ends with a quote that ends a pair, since it may hold others. */
+/* KEY or 'KEY', the one without blanks and quotes. */
+static bool is_key(struct bytes s)
+{
+	if (at_char(&s, '\''))
+		return s.len > 1 && s.data[s.len - 1] == '\'';
+	return s.len && !memchr(s.data, ' ', s.len) &&
+	       !memchr(s.data, '\'', s.len);
+}
+
+/* Is what stands behind a quote the end of a group, or another pair? */
+static bool is_behind_value(struct bytes s)
+{
+	struct bytes key;
+
+	if (at_char(&s, '}'))
+		return s.len == 1 || s.data[1] == '}' || s.data[1] == ',';
+	if (s.len > KEY_MAX)
+		s.len = KEY_MAX;
+	if (s.len < 2 || memcmp(s.data, ", ", 2) != 0)
+		return false;
+	skip(&s, 2);
+	return take_until(&s, " => ", &key) && is_key(key);
+}
+
+/*
+ * A value, such as the name of a family, may hold quotes that end nothing. One that
+ * holds the very words between two pairs cannot be told from these.
+ */
 static bool take_value(struct bytes *s, struct bytes *out)
 {
 	skip(s, 1);
-	for (size_t i = 0; i + 1 < s->len; i++) {
+	for (size_t i = 0; i < s->len; i++) {
 		if (s->data[i] != '\'' ||
-		    (s->data[i + 1] != ',' && s->data[i + 1] != '}'))
+		    !is_behind_value(bytes_of(s->data + i + 1, s->len - i - 1)))
 			continue;
 		*out = bytes_of(s->data, i);
 		skip(s, i + 1);
