@@ -39,6 +39,22 @@ TEST(a_table_that_the_master_does_not_describe_is_used)
 	end(&c);
 }
 
+/* To such a user, too, of whom nobody else knows whether he may read it. */
+TEST(a_table_that_is_disabled_is_busy_to_all)
+{
+	struct played_cluster c = {
+		.told = "x: Column family . does not exist in region t,,1.2. "
+			"in table 't', {NAME => 'a', VERSIONS => '5'}\n\tat"};
+	struct table *t;
+
+	begin(&c);
+	c.is_disabled = true;
+	c.unserved = UINT_MAX;
+	assert_int_equal(table_open(c.s, bytes_str("t"), &t), -EBUSY);
+	assert_non_null(strstr(store_why(), "is disabled"));
+	end(&c);
+}
+
 TEST(a_table_with_a_snapshot_is_not_emptied)
 {
 	struct played_cluster c = {0};

@@ -50,14 +50,16 @@ static int describe_to_all(struct cluster *c, struct bytes table,
 			   uint64_t deadline_ns, struct attempt *call,
 			   struct buf *told, struct pb_descriptor *out)
 {
-	int r = describe(c, table, deadline_ns, call, out);
+	int r = describe(c, table, deadline_ns, call, out), by_server;
 	struct why_kept kept;
 
 	if (r != -EACCES)
 		return r;
 	why_keep(&kept);
-	if (told_description(c, table, told, out) == 0)
-		return 0;
+	by_server = told_description(c, table, told, out);
+	/* Nobody serves one that is disabled. */
+	if (by_server == 0 || by_server == -EBUSY)
+		return by_server;
 	why_restore(&kept);
 	return r;
 }
