@@ -36,7 +36,6 @@ struct open {
 };
 
 struct kernel {
-	struct world w;
 	struct os *os;
 	struct known nodes[NODES_MAX];
 	size_t nnodes;
@@ -75,7 +74,7 @@ static void take_own_notices(struct kernel *k)
 {
 	struct fuse_out_header h;
 
-	while (recv(k->w.ends[0], &h, sizeof(h), MSG_DONTWAIT) > 0)
+	while (recv(world.ends[0], &h, sizeof(h), MSG_DONTWAIT) > 0)
 		take_notice(h.error, NULL, 0);
 }
 
@@ -231,7 +230,7 @@ static int request(struct kernel *k, uint32_t opcode, uint64_t node,
 		   struct bytes args, struct bytes rest)
 {
 	unsigned before = noticed;
-	int r = ask(&k->w, opcode, node, args, rest);
+	int r = ask(opcode, node, args, rest);
 
 	if (r == -EIO)
 		die("a request failed inside", opcode, r);
@@ -745,7 +744,7 @@ static bool gave_way(const struct kernel *k, const struct believed_attr *a,
 		     const struct fuse_attr *now)
 {
 	return S_ISDIR(a->attr.mode) &&
-	       now->mtime == (uint64_t)k->w.fs->start_ms / 1000;
+	       now->mtime == (uint64_t)world.fs->start_ms / 1000;
 }
 
 static void check_attr(struct kernel *k, const struct believed_attr *a)
@@ -833,7 +832,7 @@ static void check_beliefs(struct kernel *k)
 {
 	static struct believed now;
 
-	invalidate_wait(k->w.fs->invalidator, 0);
+	invalidate_wait(world.fs->invalidator, 0);
 	take_own_notices(k);
 	pthread_mutex_lock(&believed.lock);
 	now = believed;
@@ -908,9 +907,9 @@ static void start(struct kernel *k)
 	if (store_open("/store", &o, &s))
 		die("no start", 0, 0);
 	on_notice = take_notice;
-	world_begin_over(&k->w, s);
+	world_begin(s);
 	check_wants();
-	world_hears(&k->w);
+	world_hears();
 	make_known(k, FUSE_ROOT_ID, "K", &k->table);
 	make_known(k, k->table.id, "R", &k->row);
 	for (unsigned i = 0; i < COLUMNS; i++)
@@ -935,11 +934,11 @@ static void end(struct kernel *k)
 		forget_last(k);
 	forget_node(k, &k->row);
 	forget_node(k, &k->table);
-	nodes_count(k->w.fs->nodes, &live, &pinned);
+	nodes_count(world.fs->nodes, &live, &pinned);
 	if (pinned == 0 && live != 1)
 		die("nodes are left that the kernel has forgotten", live, 1);
-	invalidator_stop(k->w.fs->invalidator);
-	world_end(&k->w);
+	invalidator_stop(world.fs->invalidator);
+	world_end();
 	if (store_check("/store", k->os, say, NULL))
 		die("the store is damaged", 0, 0);
 	believed.nentries = believed.nattrs = 0;

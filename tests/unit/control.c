@@ -4,6 +4,8 @@
 #include "fs/control/control.h"
 #include "fs/tree/control_file.h"
 
+EACH_TEST_IN(world_set_up, world_tear_down);
+
 /* So many more times words are put into a buffer, then memory is out once. */
 static unsigned prints;
 
@@ -25,12 +27,12 @@ int __wrap_buf_printf(struct buf *b, const char *fmt, ...)
 }
 
 /* How often words are put there for the text of that file. */
-static unsigned prints_of(struct world *w, enum control_id id)
+static unsigned prints_of(enum control_id id)
 {
 	struct buf out = {0};
 
 	prints = UINT32_MAX;
-	assert_int_equal(control_text(w->fs, id, &out), 0);
+	assert_int_equal(control_text(world.fs, id, &out), 0);
 	buf_free(&out);
 	return UINT32_MAX - prints;
 }
@@ -40,34 +42,31 @@ TEST(a_text_is_whole_or_an_error)
 	struct buf out = {0};
 	char longest[TABLE_NAME_LEN_MAX + 1];
 	uint64_t table;
-	struct world w;
 	const char *name;
 
 	prints = UINT32_MAX;
-	world_begin(&w);
-	a_row_with_a_cell(&w, &table);
+	a_row_with_a_cell(&table);
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	made_dir(&w, FUSE_ROOT_ID, longest);
-	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "no table"), -EINVAL);
-	for (unsigned i = 0; (name = control_name(w.fs, i)); i++) {
+	made_dir(FUSE_ROOT_ID, longest);
+	assert_int_equal(make_dir(FUSE_ROOT_ID, "no table"), -EINVAL);
+	for (unsigned i = 0; (name = control_name(world.fs, i)); i++) {
 		enum control_id id = control_find(bytes_str(name))->id;
 		unsigned n;
 
 		if (id == CONTROL_TRACE)
 			continue;
-		n = prints_of(&w, id);
+		n = prints_of(id);
 		/* Without a sandbox there is nothing that was given up. */
 		assert_true(n > 0 || id == CONTROL_STATUS);
 		for (unsigned k = 0; k < n; k++) {
 			prints = k;
 			out.len = 0;
-			if (control_text(w.fs, id, &out) != -ENOMEM)
+			if (control_text(world.fs, id, &out) != -ENOMEM)
 				fail_msg("%s, of which %u of %u could be said",
 					 name, k, n);
 		}
 	}
 	prints = UINT32_MAX;
 	buf_free(&out);
-	world_end(&w);
 }

@@ -7,7 +7,11 @@
 #include "fs/memory/write_state.h"
 #include "tests/model/ref_store.h"
 #include "tests/unit/held.h"
+#include "tests/unit/temp_store.h"
 
+struct world world;
+/* Where the store of the world is, when it is on disk. */
+static struct temp_store disk;
 struct answer answer;
 void (*on_notice)(int code, const uint8_t *data, size_t len);
 bool notices_come_early;
@@ -45,18 +49,19 @@ static void put_in_words(int code, const uint8_t *data, size_t len)
 	pthread_mutex_unlock(&lock);
 }
 
-void world_hears(struct world *w)
+void world_hears(void)
 {
 	told[0] = '\0';
 	assert_int_equal(
-		invalidator_start(w->fs->invalidator, w->session, true), 0);
+		invalidator_start(world.fs->invalidator, world.session, true),
+		0);
 }
 
-const char *notices(struct world *w)
+const char *notices(void)
 {
 	static char taken[sizeof(told)];
 
-	invalidate_wait(w->fs->invalidator, 0);
+	invalidate_wait(world.fs->invalidator, 0);
 	pthread_mutex_lock(&lock);
 	memcpy(taken, told, sizeof(taken));
 	told[0] = '\0';
@@ -111,17 +116,16 @@ static ssize_t no_request(int fd, void *buf, size_t len, void *userdata)
 	return -1;
 }
 
-int ask(struct world *w, uint32_t opcode, uint64_t node, struct bytes args,
-	struct bytes rest)
+int ask(uint32_t opcode, uint64_t node, struct bytes args, struct bytes rest)
 {
 	struct fuse_in_header h = {
 		.len = (uint32_t)(sizeof(h) + args.len + rest.len),
 		.opcode = opcode,
-		.unique = ++w->unique,
+		.unique = ++world.unique,
 		.nodeid = node,
 		.uid = getuid(),
 		.gid = getgid(),
-		.pid = w->pid,
+		.pid = world.pid,
 	};
 	struct buf request = {0};
 	struct fuse_buf b;
@@ -133,7 +137,7 @@ int ask(struct world *w, uint32_t opcode, uint64_t node, struct bytes args,
 	answer.unique = h.unique;
 	answer.count = 0;
 	answer.error = 0;
-	fuse_session_process_buf(w->session, &b);
+	fuse_session_process_buf(world.session, &b);
 	buf_free(&request);
 	assert_int_equal(answer.count,
 			 opcode != FUSE_FORGET && opcode != FUSE_INTERRUPT);
@@ -155,78 +159,75 @@ uint64_t given(void)
 	return e.nodeid;
 }
 
-int look(struct world *w, uint64_t dir, const char *name)
+int look(uint64_t dir, const char *name)
 {
-	return ask(w, FUSE_LOOKUP, dir, bytes_of(NULL, 0), name_of(name));
+	return ask(FUSE_LOOKUP, dir, NOTHING, name_of(name));
 }
 
-int make_dir(struct world *w, uint64_t dir, const char *name)
+int make_dir(uint64_t dir, const char *name)
 {
 	struct fuse_mkdir_in in = {.mode = 0755};
 
-	return ask(w, FUSE_MKDIR, dir, ARGS(in), name_of(name));
+	return ask(FUSE_MKDIR, dir, ARGS(in), name_of(name));
 }
 
-int make_file(struct world *w, uint64_t dir, const char *name)
+int make_file(uint64_t dir, const char *name)
 {
 	struct fuse_mknod_in in = {.mode = S_IFREG | 0644};
 
-	return ask(w, FUSE_MKNOD, dir, ARGS(in), name_of(name));
+	return ask(FUSE_MKNOD, dir, ARGS(in), name_of(name));
 }
 
-int create(struct world *w, uint64_t dir, const char *name)
+int create(uint64_t dir, const char *name)
 {
 	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT,
 				    .mode = S_IFREG | 0644};
 
-	return ask(w, FUSE_CREATE, dir, ARGS(in), name_of(name));
+	return ask(FUSE_CREATE, dir, ARGS(in), name_of(name));
 }
 
-int rename_in(struct world *w, uint64_t dir, const char *from, const char *to)
+int rename_in(uint64_t dir, const char *from, const char *to)
 {
 	struct fuse_rename2_in in = {.newdir = dir};
 	char names[64];
 
-	return ask(w, FUSE_RENAME2, dir, ARGS(in),
+	return ask(FUSE_RENAME2, dir, ARGS(in),
 		   bytes_of(names, (size_t)snprintf(names, sizeof(names),
 						    "%s%c%s", from, 0, to) +
 					   1));
 }
 
-void forget(struct world *w, uint64_t node)
+void forget(uint64_t node)
 {
 	struct fuse_forget_in in = {.nlookup = 1};
 
-	ask(w, FUSE_FORGET, node, ARGS(in), bytes_of(NULL, 0));
+	ask(FUSE_FORGET, node, ARGS(in), NOTHING);
 }
 
-uint64_t made_dir(struct world *w, uint64_t dir, const char *name)
+uint64_t made_dir(uint64_t dir, const char *name)
 {
-	assert_int_equal(make_dir(w, dir, name), 0);
+	assert_int_equal(make_dir(dir, name), 0);
 	return given();
 }
 
-uint64_t a_row_with_a_cell(struct world *w, uint64_t *table)
+uint64_t a_row_with_a_cell(uint64_t *table)
 {
-	uint64_t row;
+	uint64_t made = made_dir(FUSE_ROOT_ID, "T"), row = made_dir(made, "P");
 
-	*table = made_dir(w, FUSE_ROOT_ID, "T");
-	row = made_dir(w, *table, "P");
-	assert_int_equal(make_file(w, row, "f:q"), 0);
-	forget(w, given());
-	assert_int_equal(overlay_count(w->fs->overlay), 0);
+	assert_int_equal(make_file(row, "f:q"), 0);
+	forget(given());
+	assert_int_equal(overlay_count(world.fs->overlay), 0);
+	if (table)
+		*table = made;
 	return row;
 }
 
-void world_begin(struct world *w)
+uint64_t a_column_with_a_cell(void)
 {
-	struct store *s;
-
-	assert_int_equal(ref_store_open(clock_ms, true, &s), 0);
-	world_begin_over(w, s);
+	return looked_up(looked_up(a_row_with_a_cell(NULL), "f"), "q");
 }
 
-void world_begin_over(struct world *w, struct store *s)
+void world_begin(struct store *s)
 {
 	static const struct fuse_custom_io io = {.writev = take_reply,
 						 .read = no_request};
@@ -238,45 +239,73 @@ void world_begin_over(struct world *w, struct store *s)
 				    .max_readahead = 1 << 16,
 				    .flags = ~(uint32_t)FUSE_INIT_EXT};
 
-	*w = (struct world){.store = s, .pid = 10};
+	world = (struct world){.store = s, .pid = 10};
 	answer.refused = false;
-	assert_int_equal(options_parse(4, argv, &w->options), 0);
-	assert_int_equal(fs_new(w->store, &w->options, &w->fs), 0);
-	w->session = fuse_session_new(&args, fs_ops(),
-				      sizeof(struct fuse_lowlevel_ops), w->fs);
-	assert_non_null(w->session);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, w->ends), 0);
-	assert_int_equal(fuse_session_custom_io(w->session, &io, w->ends[1]),
-			 0);
+	assert_int_equal(options_parse(4, argv, &world.options), 0);
+	assert_int_equal(fs_new(world.store, &world.options, &world.fs), 0);
+	world.session = fuse_session_new(
+		&args, fs_ops(), sizeof(struct fuse_lowlevel_ops), world.fs);
+	assert_non_null(world.session);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, world.ends), 0);
+	assert_int_equal(
+		fuse_session_custom_io(world.session, &io, world.ends[1]), 0);
 	fuse_opt_free_args(&args);
-	w->fs->session = w->session;
-	assert_int_equal(ask(w, FUSE_INIT, 0, ARGS(init), bytes_of(NULL, 0)),
-			 0);
+	world.fs->session = world.session;
+	assert_int_equal(ask(FUSE_INIT, 0, ARGS(init), NOTHING), 0);
 }
 
-void world_end(struct world *w)
+void world_end(void)
 {
-	fs_free(w->fs);
-	assert_int_equal(store_close(w->store), 0);
-	fuse_session_destroy(w->session);
-	close(w->ends[0]);
-	options_free(&w->options);
+	fs_free(world.fs);
+	assert_int_equal(store_close(world.store), 0);
+	fuse_session_destroy(world.session);
+	close(world.ends[0]);
+	options_free(&world.options);
 }
 
-uint64_t world_nodes(struct world *w)
+int world_set_up(void **state)
+{
+	struct store *s;
+
+	assert_int_equal(ref_store_open(clock_ms, true, &s), 0);
+	world_begin(s);
+	return 0;
+}
+
+int world_set_up_on_disk(void **state)
+{
+	disk = (struct temp_store){.path = "/tmp/cellfs-test-XXXXXX",
+				   .options.create = true};
+	assert_non_null(mkdtemp(disk.path));
+	assert_int_equal(store_open(disk.path, &disk.options, &disk.store), 0);
+	world_begin(disk.store);
+	return 0;
+}
+
+int world_tear_down(void **state)
+{
+	struct temp_store made = disk;
+
+	world_end();
+	disk = (struct temp_store){.store = NULL};
+	made.store = NULL;
+	return made.path[0] ? temp_remove(&made) : 0;
+}
+
+uint64_t world_nodes(void)
 {
 	uint64_t live, pinned;
 
-	nodes_count(w->fs->nodes, &live, &pinned);
+	nodes_count(world.fs->nodes, &live, &pinned);
 	return live;
 }
 
-void assert_told(struct world *w, const char *text)
+void assert_told(const char *text)
 {
 	struct buf out = {0};
 	const char *last = "";
 
-	assert_int_equal(errors_format(w->fs->errors, &out), 0);
+	assert_int_equal(errors_format(world.fs->errors, &out), 0);
 	assert_int_equal(buf_append(&out, "", 1), 0);
 	for (char *at = (char *)out.data, *line; (line = strsep(&at, "\n"));)
 		if (*line)
@@ -286,31 +315,30 @@ void assert_told(struct world *w, const char *text)
 	buf_free(&out);
 }
 
-uint64_t looked_up(struct world *w, uint64_t dir, const char *name)
+uint64_t looked_up(uint64_t dir, const char *name)
 {
-	assert_int_equal(look(w, dir, name), 0);
+	assert_int_equal(look(dir, name), 0);
 	assert_int_not_equal(given(), 0);
 	return given();
 }
 
-void assert_nothing_is_left(struct world *w, uint64_t dir, const char *name,
-			    uint64_t entries, uint64_t live)
+void assert_nothing_is_left(uint64_t dir, const char *name, uint64_t entries,
+			    uint64_t live)
 {
-	assert_int_equal(overlay_count(w->fs->overlay), entries);
-	assert_int_equal(world_nodes(w), live);
-	assert_false(scratch_any(w->fs->writes->scratch));
-	look(w, dir, name);
+	assert_int_equal(overlay_count(world.fs->overlay), entries);
+	assert_int_equal(world_nodes(), live);
+	assert_false(scratch_any(world.fs->writes->scratch));
+	look(dir, name);
 	assert_int_equal(given(), 0);
-	assert_int_equal(world_nodes(w), live);
+	assert_int_equal(world_nodes(), live);
 }
 
-void assert_absent(struct world *w, uint64_t dir, const char *name,
-		   uint64_t seconds)
+void assert_absent(uint64_t dir, const char *name, uint64_t seconds)
 {
 	struct fuse_entry_out e = {0};
-	uint64_t live = world_nodes(w);
+	uint64_t live = world_nodes();
 
-	assert_int_equal(look(w, dir, name), seconds ? 0 : -ENOENT);
+	assert_int_equal(look(dir, name), seconds ? 0 : -ENOENT);
 	if (seconds) {
 		assert_int_equal(answer.len, sizeof(e));
 		memcpy(&e, answer.data, sizeof(e));
@@ -318,87 +346,84 @@ void assert_absent(struct world *w, uint64_t dir, const char *name,
 	assert_int_equal(e.nodeid, 0);
 	assert_int_equal(e.entry_valid, seconds);
 	assert_int_equal(fs_replied, -ENOENT);
-	assert_int_equal(world_nodes(w), live);
+	assert_int_equal(world_nodes(), live);
 }
 
-void assert_given_once(struct world *w, uint64_t node)
+void assert_given_once(uint64_t node)
 {
-	assert_true(nodes_known(w->fs->nodes, node, false));
-	forget(w, node);
-	assert_false(nodes_known(w->fs->nodes, node, false));
+	assert_true(nodes_known(world.fs->nodes, node, false));
+	forget(node);
+	assert_false(nodes_known(world.fs->nodes, node, false));
 }
 
-void empty_row(struct world *w, const char *row)
+void empty_row(const char *row)
 {
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 	struct mutation m = {
 		.row = bytes_str(row), .changes = &c, .nchanges = 1};
 	struct table *t;
 
-	assert_int_equal(table_open(w->store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
 	assert_int_equal(table_mutate(t, &m, 0), 1);
 	table_unref(t);
 }
 
-uint64_t opened_file(struct world *w, uint64_t node, uint32_t flags)
+uint64_t opened_file(uint64_t node, uint32_t flags)
 {
 	struct fuse_open_in in = {.flags = flags};
 	struct fuse_open_out out;
 
-	assert_int_equal(ask(w, FUSE_OPEN, node, ARGS(in), bytes_of(NULL, 0)),
-			 0);
+	assert_int_equal(ask(FUSE_OPEN, node, ARGS(in), NOTHING), 0);
 	memcpy(&out, answer.data, sizeof(out));
 	return out.fh;
 }
 
-bool is_read_past_cache(struct world *w, uint64_t node)
+bool is_read_past_cache(uint64_t node)
 {
-	uint64_t handle = opened_file(w, node, O_RDONLY);
+	uint64_t handle = opened_file(node, O_RDONLY);
 	struct fuse_open_out out;
 
 	memcpy(&out, answer.data, sizeof(out));
-	closed_file(w, node, handle);
+	closed_file(node, handle);
 	return out.open_flags & FOPEN_DIRECT_IO;
 }
 
-void closed_file(struct world *w, uint64_t node, uint64_t handle)
+void closed_file(uint64_t node, uint64_t handle)
 {
 	struct fuse_release_in in = {.fh = handle};
 
-	assert_int_equal(
-		ask(w, FUSE_RELEASE, node, ARGS(in), bytes_of(NULL, 0)), 0);
+	assert_int_equal(ask(FUSE_RELEASE, node, ARGS(in), NOTHING), 0);
 }
 
-int flush_file(struct world *w, uint64_t node, uint64_t handle)
+int flush_file(uint64_t node, uint64_t handle)
 {
 	struct fuse_flush_in in = {.fh = handle};
 
-	return ask(w, FUSE_FLUSH, node, ARGS(in), bytes_of(NULL, 0));
+	return ask(FUSE_FLUSH, node, ARGS(in), NOTHING);
 }
 
-uint64_t size_of(struct world *w, uint64_t dir, const char *name)
+uint64_t size_of(uint64_t dir, const char *name)
 {
 	struct fuse_entry_out e;
 
-	looked_up(w, dir, name);
+	looked_up(dir, name);
 	memcpy(&e, answer.data, sizeof(e));
 	return e.attr.size;
 }
 
-static int write_with(struct world *w, uint64_t node, uint64_t handle,
-		      uint32_t flags)
+static int write_with(uint64_t node, uint64_t handle, uint32_t flags)
 {
 	struct fuse_write_in in = {.fh = handle, .size = 1, .flags = flags};
 
-	return ask(w, FUSE_WRITE, node, ARGS(in), bytes_of("x", 1));
+	return ask(FUSE_WRITE, node, ARGS(in), bytes_of("x", 1));
 }
 
-int write_byte(struct world *w, uint64_t node, uint64_t handle)
+int write_byte(uint64_t node, uint64_t handle)
 {
-	return write_with(w, node, handle, 0);
+	return write_with(node, handle, 0);
 }
 
-int append_byte(struct world *w, uint64_t node, uint64_t handle)
+int append_byte(uint64_t node, uint64_t handle)
 {
-	return write_with(w, node, handle, O_APPEND);
+	return write_with(node, handle, O_APPEND);
 }

@@ -9,7 +9,6 @@
  */
 #include "tests/unit/alloc_fault.h"
 #include "tests/unit/kernel.h"
-#include "tests/unit/temp_store.h"
 
 static struct {
 	bool on;
@@ -35,15 +34,15 @@ static void no_notice(int code, const uint8_t *data, size_t len)
 }
 
 /* 0, or ENOMEM because of the @nth allocation, 0 = none of which fails. */
-static int try(struct world *w, const char *what, uint64_t nth, uint32_t opcode,
-	       uint64_t node, struct bytes args, struct bytes rest)
+static int try(const char *what, uint64_t nth, uint32_t opcode, uint64_t node,
+	       struct bytes args, struct bytes rest)
 {
 	int r;
 
 	fault.on = nth > 0;
 	fault.nth = nth;
 	fault.more = nth % 3 == 2 ? nth : 0;
-	r = ask(w, opcode, node, args, rest);
+	r = ask(opcode, node, args, rest);
 	fault.on = false;
 	fault.failures += fault.failed > 0;
 	fault.refused += r == -ENOMEM;
@@ -58,116 +57,113 @@ static int try(struct world *w, const char *what, uint64_t nth, uint32_t opcode,
 }
 
 /* A request, with each of its allocations failing in turn until it succeeds. */
-static int want(struct world *w, const char *what, uint32_t opcode,
-		uint64_t node, struct bytes args, struct bytes rest)
+static int want(const char *what, uint32_t opcode, uint64_t node,
+		struct bytes args, struct bytes rest)
 {
 	uint64_t nth = 1;
 	int r;
 
-	while ((r = try(w, what, nth, opcode, node, args, rest)) == -ENOMEM)
+	while ((r = try(what, nth, opcode, node, args, rest)) == -ENOMEM)
 		nth++;
 	return r;
 }
 
 /* The same for one whose reply gives a node, which the caller forgets. */
-static uint64_t want_node(struct world *w, const char *what, uint32_t opcode,
-			  uint64_t dir, struct bytes args, struct bytes rest)
+static uint64_t want_node(const char *what, uint32_t opcode, uint64_t dir,
+			  struct bytes args, struct bytes rest)
 {
 	uint64_t node;
 
-	if (want(w, what, opcode, dir, args, rest) == -EEXIST)
-		want(w, what, FUSE_LOOKUP, dir, bytes_of(NULL, 0), rest);
+	if (want(what, opcode, dir, args, rest) == -EEXIST)
+		want(what, FUSE_LOOKUP, dir, NOTHING, rest);
 	node = given();
 	assert_int_not_equal(node, 0);
 	return node;
 }
 
-static uint64_t find(struct world *w, uint64_t dir, const char *name)
+static uint64_t find(uint64_t dir, const char *name)
 {
-	return want_node(w, name, FUSE_LOOKUP, dir, bytes_of(NULL, 0),
-			 name_of(name));
+	return want_node(name, FUSE_LOOKUP, dir, NOTHING, name_of(name));
 }
 
-static uint64_t make(struct world *w, uint64_t dir, const char *name)
+static uint64_t make(uint64_t dir, const char *name)
 {
 	struct fuse_mkdir_in in = {.mode = 0755};
 
-	return want_node(w, name, FUSE_MKDIR, dir, ARGS(in), name_of(name));
+	return want_node(name, FUSE_MKDIR, dir, ARGS(in), name_of(name));
 }
 
-static uint64_t opened(struct world *w, uint32_t opcode, uint64_t node,
-		       uint32_t flags)
+static uint64_t opened(uint32_t opcode, uint64_t node, uint32_t flags)
 {
 	struct fuse_open_in in = {.flags = flags};
 	struct fuse_open_out out;
 
-	want(w, "open", opcode, node, ARGS(in), bytes_of(NULL, 0));
+	want("open", opcode, node, ARGS(in), NOTHING);
 	memcpy(&out, answer.data, sizeof(out));
 	return out.fh;
 }
 
-static void flush(struct world *w, uint64_t node, uint64_t fh)
+static void flush(uint64_t node, uint64_t fh)
 {
 	struct fuse_flush_in in = {.fh = fh};
 
-	want(w, "flush", FUSE_FLUSH, node, ARGS(in), bytes_of(NULL, 0));
+	want("flush", FUSE_FLUSH, node, ARGS(in), NOTHING);
 }
 
-static void released(struct world *w, uint32_t opcode, uint64_t node,
-		     uint64_t fh)
+static void released(uint32_t opcode, uint64_t node, uint64_t fh)
 {
 	struct fuse_release_in in = {.fh = fh};
 
-	want(w, "release", opcode, node, ARGS(in), bytes_of(NULL, 0));
+	want("release", opcode, node, ARGS(in), NOTHING);
 }
 
 /* A file of which a part could not be written is not published. */
-static void put(struct world *w, uint64_t node, const char *text)
+static void put(uint64_t node, const char *text)
 {
 	struct fuse_write_in in = {.size = (uint32_t)strlen(text)};
 	struct fuse_flush_in flush = {0};
-	struct bytes none = bytes_of(NULL, 0);
+	struct bytes none = NOTHING;
 	bool failed = true;
 	int r;
 
 	for (int stage = 0; stage < 2; stage++, failed = true)
 		for (uint64_t nth = 1; failed; nth++) {
 			in.fh = flush.fh =
-				opened(w, FUSE_OPEN, node, O_WRONLY | O_TRUNC);
-			r = try(w, "write", stage == 0 ? nth : 0, FUSE_WRITE,
-				node, ARGS(in), bytes_str(text));
+				opened(FUSE_OPEN, node, O_WRONLY | O_TRUNC);
+			r = try("write", stage == 0 ? nth : 0, FUSE_WRITE, node,
+				ARGS(in), bytes_str(text));
 			failed = fault.failed > 0;
 			if (r == 0)
-				r = try(w, "flush", stage == 1 ? nth : 0,
+				r = try("flush", stage == 1 ? nth : 0,
 					FUSE_FLUSH, node, ARGS(flush), none);
 			failed = failed || fault.failed > 0;
-			released(w, FUSE_RELEASE, node, in.fh);
+			released(FUSE_RELEASE, node, in.fh);
 			if (!failed)
 				assert_int_equal(r, 0);
 		}
 }
 
 /* A stream that could not go on repeats that: each time it is another one. */
-static void reads(struct world *w, uint64_t node, const char *text)
+static void reads(uint64_t node, const char *text)
 {
 	struct fuse_read_in in = {.size = 4096};
-	struct bytes none = bytes_of(NULL, 0);
+	struct bytes none = NOTHING;
 	bool failed = true;
 
 	for (uint64_t nth = 1; failed; nth++) {
-		in.fh = opened(w, FUSE_OPEN, node, O_RDONLY);
-		if (try(w, "read", nth, FUSE_READ, node, ARGS(in), none) == 0 &&
+		in.fh = opened(FUSE_OPEN, node, O_RDONLY);
+		if (try("read", nth, FUSE_READ, node, ARGS(in), none) == 0 &&
 		    text) {
 			assert_int_equal(answer.len, strlen(text));
 			assert_memory_equal(answer.data, text, answer.len);
 		}
 		failed = fault.failed > 0;
-		flush(w, node, in.fh);
-		released(w, FUSE_RELEASE, node, in.fh);
+		flush(node, in.fh);
+		released(FUSE_RELEASE, node, in.fh);
 	}
 }
 
-static void forget_listed(struct world *w)
+static void forget_listed(void)
 {
 	static uint8_t data[sizeof(answer.data)];
 	size_t len = answer.len;
@@ -179,134 +175,132 @@ static void forget_listed(struct world *w)
 				     d.dirent.namelen)) {
 		memcpy(&d, data + at, FUSE_NAME_OFFSET_DIRENTPLUS);
 		if (d.entry_out.nodeid)
-			forget(w, d.entry_out.nodeid);
+			forget(d.entry_out.nodeid);
 	}
 }
 
-static void lists(struct world *w, uint64_t dir)
+static void lists(uint64_t dir)
 {
 	struct fuse_read_in in = {.size = 8192};
-	struct bytes none = bytes_of(NULL, 0);
+	struct bytes none = NOTHING;
 	bool failed;
 
 	for (unsigned plus = 0; plus < 2; plus++) {
 		failed = true;
 		for (uint64_t nth = 1; failed; nth++) {
-			in.fh = opened(w, FUSE_OPENDIR, dir, O_RDONLY);
-			if (try(w, "readdir", nth,
+			in.fh = opened(FUSE_OPENDIR, dir, O_RDONLY);
+			if (try("readdir", nth,
 				plus ? FUSE_READDIRPLUS : FUSE_READDIR, dir,
 				ARGS(in), none) == 0 &&
 			    plus)
-				forget_listed(w);
+				forget_listed();
 			failed = fault.failed > 0;
-			released(w, FUSE_RELEASEDIR, dir, in.fh);
+			released(FUSE_RELEASEDIR, dir, in.fh);
 		}
 	}
 }
 
-static void stats(struct world *w, uint64_t node)
+static void stats(uint64_t node)
 {
 	struct fuse_getattr_in in = {0};
 
-	want(w, "getattr", FUSE_GETATTR, node, ARGS(in), bytes_of(NULL, 0));
+	want("getattr", FUSE_GETATTR, node, ARGS(in), NOTHING);
 }
 
-static void removes(struct world *w, uint32_t opcode, uint64_t dir,
-		    const char *name)
+static void removes(uint32_t opcode, uint64_t dir, const char *name)
 {
-	want(w, name, opcode, dir, bytes_of(NULL, 0), name_of(name));
+	want(name, opcode, dir, NOTHING, name_of(name));
 }
 
-static void moves(struct world *w, uint64_t dir, const char *from,
-		  const char *to)
+static void moves(uint64_t dir, const char *from, const char *to)
 {
 	struct fuse_rename2_in in = {.newdir = dir};
 	char names[64];
 	int n = snprintf(names, sizeof(names), "%s%c%s", from, 0, to);
 
-	want(w, "rename", FUSE_RENAME2, dir, ARGS(in),
+	want("rename", FUSE_RENAME2, dir, ARGS(in),
 	     bytes_of(names, (size_t)n + 1));
 }
 
-static uint64_t makes_file(struct world *w, uint64_t dir, const char *name)
+static uint64_t makes_file(uint64_t dir, const char *name)
 {
 	struct fuse_mknod_in in = {.mode = S_IFREG | 0644};
 
-	return want_node(w, name, FUSE_MKNOD, dir, ARGS(in), name_of(name));
+	return want_node(name, FUSE_MKNOD, dir, ARGS(in), name_of(name));
 }
 
 /* All that is asked of a row: it is made, put, read, listed and removed. */
-static void live(struct world *w, uint64_t table, unsigned round)
+static void live(uint64_t table, unsigned round)
 {
 	uint64_t row, family, column, file, scratch, version, other;
 	char name[32], value[64];
 
 	snprintf(name, sizeof(name), "r%u", round);
 	snprintf(value, sizeof(value), "value of %u", round);
-	row = make(w, table, name);
-	family = make(w, row, "f");
-	column = make(w, family, "v");
-	file = makes_file(w, row, "f:q");
-	put(w, file, value);
-	reads(w, file, value);
-	version = makes_file(w, column, "77");
-	put(w, version, "seventy-seven");
-	reads(w, version, "seventy-seven");
-	scratch = makes_file(w, row, ".tmp");
-	put(w, scratch, "moved");
-	moves(w, row, ".tmp", "f:p");
-	stats(w, row);
-	stats(w, version);
-	lists(w, FUSE_ROOT_ID);
-	lists(w, table);
-	lists(w, row);
-	lists(w, family);
-	lists(w, column);
+	row = make(table, name);
+	family = make(row, "f");
+	column = make(family, "v");
+	file = makes_file(row, "f:q");
+	put(file, value);
+	reads(file, value);
+	version = makes_file(column, "77");
+	put(version, "seventy-seven");
+	reads(version, "seventy-seven");
+	scratch = makes_file(row, ".tmp");
+	put(scratch, "moved");
+	moves(row, ".tmp", "f:p");
+	stats(row);
+	stats(version);
+	lists(FUSE_ROOT_ID);
+	lists(table);
+	lists(row);
+	lists(family);
+	lists(column);
 	/* A directory that is emptied would stay. */
-	other = makes_file(w, column, "78");
-	put(w, other, "seventy-eight");
-	removes(w, FUSE_UNLINK, column, "77");
-	forget(w, other);
+	other = makes_file(column, "78");
+	put(other, "seventy-eight");
+	removes(FUSE_UNLINK, column, "77");
+	forget(other);
 	for (const uint64_t *n = (uint64_t[]){file, version, scratch, column,
 					      family, row, 0};
 	     *n; n++)
-		forget(w, *n);
+		forget(*n);
 }
 
-static void special_files(struct world *w, uint64_t table)
+static void special_files(uint64_t table)
 {
 	static const char *const names[] = {".cells", ".schema"};
 	uint64_t dir, node;
 
 	/* Who makes a table is told at first that it has no .schema. */
-	w->pid = 11;
+	world.pid = 11;
 	for (unsigned i = 0; i < 2; i++) {
-		node = find(w, table, names[i]);
-		reads(w, node, NULL);
-		forget(w, node);
+		node = find(table, names[i]);
+		reads(node, NULL);
+		forget(node);
 	}
-	node = find(w, table, ".cells");
-	put(w, node, "s\tf:q\t5\tfive\n");
-	forget(w, node);
-	dir = find(w, table, ".snapshot");
-	node = make(w, dir, "s");
-	lists(w, node);
-	removes(w, FUSE_RMDIR, dir, "s");
-	forget(w, node);
-	forget(w, dir);
-	dir = find(w, table, ".info");
-	lists(w, dir);
-	forget(w, dir);
-	dir = find(w, FUSE_ROOT_ID, ".cellfs");
-	lists(w, dir);
-	node = find(w, dir, "stats");
-	reads(w, node, NULL);
-	forget(w, node);
-	forget(w, dir);
+	node = find(table, ".cells");
+	put(node, "s\tf:q\t5\tfive\n");
+	forget(node);
+	dir = find(table, ".snapshot");
+	node = make(dir, "s");
+	lists(node);
+	removes(FUSE_RMDIR, dir, "s");
+	forget(node);
+	forget(dir);
+	dir = find(table, ".info");
+	lists(dir);
+	forget(dir);
+	dir = find(FUSE_ROOT_ID, ".cellfs");
+	lists(dir);
+	node = find(dir, "stats");
+	reads(node, NULL);
+	forget(node);
+	forget(dir);
 }
 
-static void is_stored(struct temp_store *s, struct table *t, const char *row,
-		      const char *qualifier, const char *value)
+static void is_stored(struct table *t, const char *row, const char *qualifier,
+		      const char *value)
 {
 	struct buf hold = {0};
 	struct cell c;
@@ -319,41 +313,33 @@ static void is_stored(struct temp_store *s, struct table *t, const char *row,
 	buf_free(&hold);
 }
 
-TEST(requests_without_memory_lose_nothing)
+TEST_IN(requests_without_memory_lose_nothing, world_set_up_on_disk,
+	world_tear_down)
 {
 	const char *text = getenv("CELLFS_ALLOCATIONS");
 	uint64_t left = text ? strtoull(text, NULL, 10) : 3000, table, nodes;
-	struct temp_store s = {.options.create = true};
 	char name[32], value[64];
 	struct table *t;
 	unsigned round = 0;
-	struct world w;
 
-	snprintf(s.path, sizeof(s.path), "/tmp/cellfs-test-XXXXXX");
-	assert_non_null(mkdtemp(s.path));
-	assert_int_equal(store_open(s.path, &s.options, &s.store), 0);
 	on_notice = no_notice;
-	world_begin_over(&w, s.store);
-	nodes = world_nodes(&w);
-	table = make(&w, FUSE_ROOT_ID, "T");
+	nodes = world_nodes();
+	table = make(FUSE_ROOT_ID, "T");
 	do {
-		live(&w, table, round++);
-		special_files(&w, table);
+		live(table, round++);
+		special_files(table);
 	} while (fault.failures < left);
-	assert_int_equal(table_open(s.store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
 	for (unsigned i = 0; i < round; i++) {
 		snprintf(name, sizeof(name), "r%u", i);
 		snprintf(value, sizeof(value), "value of %u", i);
-		is_stored(&s, t, name, "q", value);
-		is_stored(&s, t, name, "p", "moved");
+		is_stored(t, name, "q", value);
+		is_stored(t, name, "p", "moved");
 	}
-	is_stored(&s, t, "s", "q", "five");
+	is_stored(t, "s", "q", "five");
 	table_unref(t);
-	forget(&w, table);
-	assert_int_equal(world_nodes(&w), nodes);
-	world_end(&w);
-	s.store = NULL;
-	assert_int_equal(temp_remove(&s), 0);
+	forget(table);
+	assert_int_equal(world_nodes(), nodes);
 	print_message("%llu allocations failed, %llu requests were ENOMEM\n",
 		      (unsigned long long)fault.failures,
 		      (unsigned long long)fault.refused);

@@ -7,6 +7,8 @@
 #include "store/os/clock.h"
 #include "tests/model/ref_store.h"
 
+EACH_TEST_IN(world_set_up, world_tear_down);
+
 /* What happens while a name is found to be absent. */
 static void (*meanwhile)(struct fs *fs, const struct place *p);
 /* What the clock that nobody sets shows; -1 = the machine's. */
@@ -40,101 +42,83 @@ static void row_changes(struct fs *fs, const struct place *p)
 TEST(an_absent_name_is_believed_for_as_long_as_it_may)
 {
 	uint64_t table, row, control;
-	struct world w;
 
-	world_begin(&w);
-	row = a_row_with_a_cell(&w, &table);
-	assert_absent(&w, table, "R", 1);
-	assert_absent(&w, row, "g", 0);
-	assert_absent(&w, row, "f:x", 0);
+	row = a_row_with_a_cell(&table);
+	assert_absent(table, "R", 1);
+	assert_absent(row, "g", 0);
+	assert_absent(row, "f:x", 0);
 	/* No key is ever spelled so. */
-	assert_absent(&w, table, "a%zz", 3600);
-	assert_absent(&w, FUSE_ROOT_ID, "no table", 3600);
-	assert_int_equal(look(&w, FUSE_ROOT_ID, ".cellfs"), 0);
+	assert_absent(table, "a%zz", 3600);
+	assert_absent(FUSE_ROOT_ID, "no table", 3600);
+	assert_int_equal(look(FUSE_ROOT_ID, ".cellfs"), 0);
 	control = given();
-	assert_absent(&w, control, "nothing", 3600);
+	assert_absent(control, "nothing", 3600);
 	/* The row may have been made since it was looked for. */
 	meanwhile = row_changes;
-	assert_absent(&w, table, "R", 0);
+	assert_absent(table, "R", 0);
 	meanwhile = NULL;
-	assert_absent(&w, table, "R", 1);
-	world_end(&w);
+	assert_absent(table, "R", 1);
 }
 
 TEST(a_past_that_cannot_be_shown_is_no_absent_one)
 {
-	uint64_t table, row, column;
-	struct world w;
+	uint64_t row, column;
 
-	world_begin(&w);
-	row = a_row_with_a_cell(&w, &table);
-	column = looked_up(&w, looked_up(&w, row, "f"), "q");
-	ref_store_as_hbase(w.store);
-	assert_int_equal(look(&w, column, "@5"), -EOPNOTSUPP);
-	world_end(&w);
+	row = a_row_with_a_cell(NULL);
+	column = looked_up(looked_up(row, "f"), "q");
+	ref_store_as_hbase(world.store);
+	assert_int_equal(look(column, "@5"), -EOPNOTSUPP);
 }
 
 TEST(rows_are_believed_absent_for_twice_a_second)
 {
-	struct world w;
-
-	world_begin(&w);
 	/* The machine has just started, and nobody has missed a row. */
 	clock_at_ms = 1;
-	assert_false(fs_rows_believed_absent(w.fs));
+	assert_false(fs_rows_believed_absent(world.fs));
 	clock_at_ms = 5000;
-	assert_true(fs_row_absent(w.fs) == 1);
-	assert_true(fs_rows_believed_absent(w.fs));
+	assert_true(fs_row_absent(world.fs) == 1);
+	assert_true(fs_rows_believed_absent(world.fs));
 	clock_at_ms = 7000;
-	assert_true(fs_rows_believed_absent(w.fs));
+	assert_true(fs_rows_believed_absent(world.fs));
 	clock_at_ms = 7001;
-	assert_false(fs_rows_believed_absent(w.fs));
-	fs_row_absent(w.fs);
+	assert_false(fs_rows_believed_absent(world.fs));
+	fs_row_absent(world.fs);
 	clock_at_ms = 9001;
-	assert_true(fs_rows_believed_absent(w.fs));
+	assert_true(fs_rows_believed_absent(world.fs));
 	clock_at_ms = -1;
-	world_end(&w);
 }
 
 TEST(a_schema_that_was_removed_is_absent_for_ten_seconds)
 {
-	struct world w;
 	uint64_t table;
 
-	world_begin(&w);
-	a_row_with_a_cell(&w, &table);
+	a_row_with_a_cell(&table);
 	clock_at_ms = 5000;
-	assert_int_equal(ask(&w, FUSE_UNLINK, table, bytes_of(NULL, 0),
-			     name_of(".schema")),
+	assert_int_equal(ask(FUSE_UNLINK, table, NOTHING, name_of(".schema")),
 			 0);
-	w.pid = 11;
+	world.pid = 11;
 	clock_at_ms = 5000 + 10000 - 1;
-	assert_absent(&w, table, ".schema", 0);
+	assert_absent(table, ".schema", 0);
 	clock_at_ms++;
-	looked_up(&w, table, ".schema");
+	looked_up(table, ".schema");
 	clock_at_ms = -1;
-	world_end(&w);
 }
 
 TEST(a_kernel_of_protocol_44_forgets_all_names_at_once)
 {
-	struct world w;
-
-	world_begin(&w);
-	assert_true(w.fs->forgets_names);
-	world_end(&w);
+	assert_true(world.fs->forgets_names);
 }
 
 /* For how many milliseconds a version of that age may be believed. */
-static uint64_t believed_ms(struct world *w, uint64_t column, int64_t age_ms)
+static uint64_t believed_ms(uint64_t column, int64_t age_ms)
 {
 	struct fuse_entry_out e;
 	char name[32];
 
 	snprintf(name, sizeof(name), "%lld",
-		 (long long)(store_now_ms(w->store) - age_ms));
-	assert_int_equal(make_file(w, column, name), 0);
-	looked_up(w, column, name);
+		 (long long)(store_now_ms(world.store) - age_ms));
+	assert_int_equal(make_file(column, name), 0);
+	looked_up(column, name);
 	memcpy(&e, answer.data, sizeof(e));
 	assert_int_equal(e.attr_valid, e.entry_valid);
 	assert_int_equal(e.attr_valid_nsec, e.entry_valid_nsec);
@@ -149,27 +133,24 @@ TEST(a_version_is_believed_for_as_long_as_it_lives)
 				   "family h\n\tttl 1d\n\tversions 9\n";
 	struct schema schema;
 	uint64_t row, f, g, h;
-	struct world w;
 
-	world_begin(&w);
 	assert_int_equal(schema_parse(bytes_str(text), NULL, &schema), 0);
-	assert_int_equal(store_table_create(w.store, bytes_str("T"), &schema),
-			 0);
+	assert_int_equal(
+		store_table_create(world.store, bytes_str("T"), &schema), 0);
 	schema_free(&schema);
-	row = made_dir(&w, looked_up(&w, FUSE_ROOT_ID, "T"), "R");
-	f = made_dir(&w, made_dir(&w, row, "f"), "q");
-	g = made_dir(&w, made_dir(&w, row, "g"), "q");
-	h = made_dir(&w, made_dir(&w, row, "h"), "q");
-	assert_int_equal(believed_ms(&w, f, 0), 10000);
-	assert_int_equal(believed_ms(&w, f, 4000), 6000);
-	assert_int_equal(believed_ms(&w, f, 9999), 1);
-	assert_int_equal(believed_ms(&w, g, 0), 3600000);
-	assert_int_equal(believed_ms(&w, g, 4000), 3600000);
+	row = made_dir(looked_up(FUSE_ROOT_ID, "T"), "R");
+	f = made_dir(made_dir(row, "f"), "q");
+	g = made_dir(made_dir(row, "g"), "q");
+	h = made_dir(made_dir(row, "h"), "q");
+	assert_int_equal(believed_ms(f, 0), 10000);
+	assert_int_equal(believed_ms(f, 4000), 6000);
+	assert_int_equal(believed_ms(f, 9999), 1);
+	assert_int_equal(believed_ms(g, 0), 3600000);
+	assert_int_equal(believed_ms(g, 4000), 3600000);
 	/* An hour at most. */
-	assert_int_equal(believed_ms(&w, h, 0), 3600000);
-	assert_int_equal(believed_ms(&w, h, 86400000 - 3600000), 3600000);
-	assert_int_equal(believed_ms(&w, h, 86400000 - 3599999), 3599999);
-	world_end(&w);
+	assert_int_equal(believed_ms(h, 0), 3600000);
+	assert_int_equal(believed_ms(h, 86400000 - 3600000), 3600000);
+	assert_int_equal(believed_ms(h, 86400000 - 3599999), 3599999);
 }
 
 /* No notice of a change reaches a view. */
@@ -178,15 +159,13 @@ TEST(what_a_view_shows_is_believed_for_a_second)
 	static const char *const path[] = {".range", "A..", "P", "f", "q", "5"};
 	struct fuse_entry_out e;
 	uint64_t table, row, at;
-	struct world w;
 
-	world_begin(&w);
-	row = a_row_with_a_cell(&w, &table);
-	at = looked_up(&w, looked_up(&w, row, "f"), "q");
-	assert_int_equal(make_file(&w, at, "5"), 0);
+	row = a_row_with_a_cell(&table);
+	at = looked_up(looked_up(row, "f"), "q");
+	assert_int_equal(make_file(at, "5"), 0);
 	at = table;
 	for (size_t i = 0; i < sizeof(path) / sizeof(*path); i++) {
-		assert_int_equal(look(&w, at, path[i]), 0);
+		assert_int_equal(look(at, path[i]), 0);
 		at = given();
 		memcpy(&e, answer.data, sizeof(e));
 		/* The directory of all ranges is always there. */
@@ -194,15 +173,14 @@ TEST(what_a_view_shows_is_believed_for_a_second)
 		assert_int_equal(e.attr_valid, e.entry_valid);
 		assert_int_equal(e.attr_valid_nsec + e.entry_valid_nsec, 0);
 	}
-	world_end(&w);
 }
 
 /* The figure @name of the store. */
-static uint64_t figure(struct world *w, const char *name)
+static uint64_t figure(const char *name)
 {
 	struct store_stat f;
 
-	for (unsigned i = 0; store_stat(w->store, i, &f) > 0; i++)
+	for (unsigned i = 0; store_stat(world.store, i, &f) > 0; i++)
 		if (!strcmp(f.name, name))
 			return f.value;
 	fail_msg("the store has no %s", name);
@@ -212,22 +190,19 @@ static uint64_t figure(struct world *w, const char *name)
 TEST(what_counts_in_a_view_is_counted_once_a_second)
 {
 	uint64_t table, first, scans;
-	struct world w;
 
-	world_begin(&w);
 	clock_at_ms = 5000;
-	a_row_with_a_cell(&w, &table);
-	assert_int_equal(look(&w, table, ".first"), 0);
-	first = looked_up(&w, given(), "2");
-	looked_up(&w, first, "P");
-	scans = figure(&w, "scans_total");
-	looked_up(&w, first, "P");
-	assert_int_equal(figure(&w, "scans_total"), scans + 1);
+	a_row_with_a_cell(&table);
+	assert_int_equal(look(table, ".first"), 0);
+	first = looked_up(given(), "2");
+	looked_up(first, "P");
+	scans = figure("scans_total");
+	looked_up(first, "P");
+	assert_int_equal(figure("scans_total"), scans + 1);
 	clock_at_ms += 1000;
-	looked_up(&w, first, "P");
-	assert_int_equal(figure(&w, "scans_total"), scans + 3);
+	looked_up(first, "P");
+	assert_int_equal(figure("scans_total"), scans + 3);
 	clock_at_ms = -1;
-	world_end(&w);
 }
 
 static void a_second_passes(struct fs *fs, const struct place *p)
@@ -241,13 +216,14 @@ static void all_is_to_be_shown(struct fs *fs, const struct place *p)
 }
 
 /* How many lines a look-up of an absent name brings into the trace. */
-static size_t lines_of_a_look(struct world *w, uint64_t dir, uint64_t *seq)
+static size_t lines_of_a_look(uint64_t dir, uint64_t *seq)
 {
 	struct buf out = {0};
 	size_t n = 0;
 
-	assert_absent(w, dir, "R", 1);
-	assert_int_not_equal(trace_lines(w->fs->trace, seq, 4096, 0, &out), -1);
+	assert_absent(dir, "R", 1);
+	assert_int_not_equal(trace_lines(world.fs->trace, seq, 4096, 0, &out),
+			     -1);
 	for (size_t i = 0; i < out.len; i++)
 		n += out.data[i] == '\n';
 	buf_free(&out);
@@ -258,26 +234,23 @@ TEST(the_trace_has_what_takes_as_long_as_slow)
 {
 	struct trace *t;
 	uint64_t table, seq;
-	struct world w;
 
-	world_begin(&w);
-	t = w.fs->trace;
-	a_row_with_a_cell(&w, &table);
+	t = world.fs->trace;
+	a_row_with_a_cell(&table);
 	clock_at_ms = 5000;
 	assert_int_equal(trace_watch(t, &seq), 0);
-	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	assert_int_equal(lines_of_a_look(table, &seq), 1);
 	meanwhile = a_second_passes;
 	trace_set_slow(t, NS_PER_S);
-	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	assert_int_equal(lines_of_a_look(table, &seq), 1);
 	trace_set_slow(t, NS_PER_S + 1);
-	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	assert_int_equal(lines_of_a_look(table, &seq), 0);
 	/* What has begun is judged as it was to be then. */
 	meanwhile = all_is_to_be_shown;
-	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	assert_int_equal(lines_of_a_look(table, &seq), 0);
 	meanwhile = NULL;
-	assert_int_equal(lines_of_a_look(&w, table, &seq), 1);
+	assert_int_equal(lines_of_a_look(table, &seq), 1);
 	trace_unwatch(t);
-	assert_int_equal(lines_of_a_look(&w, table, &seq), 0);
+	assert_int_equal(lines_of_a_look(table, &seq), 0);
 	clock_at_ms = -1;
-	world_end(&w);
 }

@@ -3,60 +3,56 @@
 
 #include "fs/memory/write_state.h"
 
+EACH_TEST_IN(world_set_up, world_tear_down);
+
 TEST(a_refused_name_of_a_table_is_explained)
 {
-	struct world w;
-
-	world_begin(&w);
-	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "a b"), -EINVAL);
-	assert_told(&w, "mkdir /a b: EINVAL: a b is no name for a table: ");
+	assert_int_equal(make_dir(FUSE_ROOT_ID, "a b"), -EINVAL);
+	assert_told("mkdir /a b: EINVAL: a b is no name for a table: ");
 	/* And the rule. */
-	assert_told(&w, "letters");
-	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "a"), 0);
-	world_end(&w);
+	assert_told("letters");
+	assert_int_equal(make_dir(FUSE_ROOT_ID, "a"), 0);
 }
 
 /* Asks for an absent name: .cellfs/errors has @text of it, or NULL for nothing. */
-static void assert_absent_is_told(struct world *w, uint64_t dir,
-				  const char *name, const char *text)
+static void assert_absent_is_told(uint64_t dir, const char *name,
+				  const char *text)
 {
-	uint64_t before = errors_total(w->fs->errors);
+	uint64_t before = errors_total(world.fs->errors);
 
-	look(w, dir, name);
+	look(dir, name);
 	assert_int_equal(given(), 0);
 	assert_int_equal(fs_replied, -ENOENT);
-	assert_int_equal(errors_total(w->fs->errors), before + (text != NULL));
+	assert_int_equal(errors_total(world.fs->errors),
+			 before + (text != NULL));
 	if (text)
-		assert_told(w, text);
+		assert_told(text);
 }
 
 TEST(a_name_that_resembles_one_is_told_of)
 {
 	uint64_t table, row, control, put, range;
-	struct world w;
 
-	world_begin(&w);
-	row = a_row_with_a_cell(&w, &table);
-	assert_int_equal(look(&w, table, ".put"), 0);
+	row = a_row_with_a_cell(&table);
+	assert_int_equal(look(table, ".put"), 0);
 	put = given();
-	assert_int_equal(look(&w, table, ".range"), 0);
+	assert_int_equal(look(table, ".range"), 0);
 	range = given();
-	assert_int_equal(look(&w, FUSE_ROOT_ID, ".cellfs"), 0);
+	assert_int_equal(look(FUSE_ROOT_ID, ".cellfs"), 0);
 	control = given();
-	assert_absent_is_told(&w, control, "hlep", "did you mean help?");
-	assert_absent_is_told(&w, control, "xyzzy",
+	assert_absent_is_told(control, "hlep", "did you mean help?");
+	assert_absent_is_told(control, "xyzzy",
 			      "there is no control file 'xyzzy' here: ");
-	assert_absent_is_told(&w, table, ".rnage", "did you mean .range?");
-	assert_absent_is_told(&w, row, ".betwen", "did you mean .between?");
-	assert_absent_is_told(&w, put, ".rnage", "did you mean .range?");
-	assert_absent_is_told(&w, table, ".git", NULL);
-	assert_absent_is_told(&w, table, "range", NULL);
-	assert_absent_is_told(&w, put, "a%zz", NULL);
-	assert_absent_is_told(&w, table, "a%zz", NULL);
-	assert_absent_is_told(&w, row, "f:x", NULL);
+	assert_absent_is_told(table, ".rnage", "did you mean .range?");
+	assert_absent_is_told(row, ".betwen", "did you mean .between?");
+	assert_absent_is_told(put, ".rnage", "did you mean .range?");
+	assert_absent_is_told(table, ".git", NULL);
+	assert_absent_is_told(table, "range", NULL);
+	assert_absent_is_told(put, "a%zz", NULL);
+	assert_absent_is_told(table, "a%zz", NULL);
+	assert_absent_is_told(row, "f:x", NULL);
 	/* No view, and why. */
-	assert_absent_is_told(&w, range, "x", "lookup /T/.range/x: ENOENT: ");
-	world_end(&w);
+	assert_absent_is_told(range, "x", "lookup /T/.range/x: ENOENT: ");
 }
 
 TEST(what_programs_run_into_all_day_is_not_told)
@@ -64,27 +60,22 @@ TEST(what_programs_run_into_all_day_is_not_told)
 	struct fuse_getattr_in in = {0};
 	struct fuse_open_out out;
 	uint64_t table, row, node;
-	struct world w;
 
-	world_begin(&w);
-	row = a_row_with_a_cell(&w, &table);
-	assert_int_equal(make_dir(&w, FUSE_ROOT_ID, "T"), -EEXIST);
-	assert_int_equal(make_file(&w, row, "f:q"), -EEXIST);
-	assert_int_equal(look(&w, row, "f:x"), -ENOENT);
-	assert_int_equal(
-		ask(&w, FUSE_GETATTR, 12345, ARGS(in), bytes_of(NULL, 0)),
-		-ESTALE);
-	assert_int_equal(errors_total(w.fs->errors), 0);
-	assert_int_equal(create(&w, table, ".a.swp"), 0);
+	row = a_row_with_a_cell(&table);
+	assert_int_equal(make_dir(FUSE_ROOT_ID, "T"), -EEXIST);
+	assert_int_equal(make_file(row, "f:q"), -EEXIST);
+	assert_int_equal(look(row, "f:x"), -ENOENT);
+	assert_int_equal(ask(FUSE_GETATTR, 12345, ARGS(in), NOTHING), -ESTALE);
+	assert_int_equal(errors_total(world.fs->errors), 0);
+	assert_int_equal(create(table, ".a.swp"), 0);
 	node = given();
 	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
-	assert_int_equal(write_byte(&w, node, out.fh), 0);
+	assert_int_equal(write_byte(node, out.fh), 0);
 	/* It becomes a cell: who goes on writing must know. */
-	scratch_retire(w.fs->writes->scratch, node);
-	assert_int_equal(write_byte(&w, node, out.fh), -ESTALE);
-	assert_int_equal(errors_total(w.fs->errors), 1);
-	assert_told(&w, "write /T/.a.swp: ESTALE: the file was renamed");
-	world_end(&w);
+	scratch_retire(world.fs->writes->scratch, node);
+	assert_int_equal(write_byte(node, out.fh), -ESTALE);
+	assert_int_equal(errors_total(world.fs->errors), 1);
+	assert_told("write /T/.a.swp: ESTALE: the file was renamed");
 }
 
 /* Where a value went that others have dropped the table of. */
@@ -92,24 +83,19 @@ TEST(what_is_lost_with_its_table_is_told)
 {
 	struct fuse_flush_in flush = {0};
 	struct fuse_open_out out;
-	uint64_t table, row, node;
-	struct world w;
+	uint64_t row, node;
 
-	world_begin(&w);
-	row = a_row_with_a_cell(&w, &table);
-	assert_int_equal(create(&w, row, "f:new"), 0);
+	row = a_row_with_a_cell(NULL);
+	assert_int_equal(create(row, "f:new"), 0);
 	node = given();
 	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
-	assert_int_equal(write_byte(&w, node, out.fh), 0);
-	assert_int_equal(store_table_drop(w.fs->store, bytes_str("T"), false),
-			 0);
-	flush.fh = out.fh;
+	assert_int_equal(write_byte(node, out.fh), 0);
 	assert_int_equal(
-		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)),
-		-ENOENT);
-	assert_told(&w, "close /");
-	assert_told(&w, "ENOENT: ");
-	world_end(&w);
+		store_table_drop(world.fs->store, bytes_str("T"), false), 0);
+	flush.fh = out.fh;
+	assert_int_equal(ask(FUSE_FLUSH, node, ARGS(flush), NOTHING), -ENOENT);
+	assert_told("close /");
+	assert_told("ENOENT: ");
 }
 
 /* Nor is a file that has to be new and was made by another writer. */
@@ -128,23 +114,17 @@ TEST(what_another_writer_was_first_with_is_told)
 	struct fuse_open_out out;
 	uint64_t table, row, node;
 	struct table *t;
-	struct world w;
 
-	world_begin(&w);
-	row = a_row_with_a_cell(&w, &table);
-	assert_int_equal(ask(&w, FUSE_CREATE, row, ARGS(in), name_of("f:new")),
-			 0);
+	row = a_row_with_a_cell(&table);
+	assert_int_equal(ask(FUSE_CREATE, row, ARGS(in), name_of("f:new")), 0);
 	node = given();
 	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
-	assert_int_equal(write_byte(&w, node, out.fh), 0);
-	assert_int_equal(table_open(w.fs->store, bytes_str("T"), &t), 0);
+	assert_int_equal(write_byte(node, out.fh), 0);
+	assert_int_equal(table_open(world.fs->store, bytes_str("T"), &t), 0);
 	assert_int_equal(table_mutate(t, &m, 0), 1);
 	table_unref(t);
 	flush.fh = out.fh;
-	assert_int_equal(
-		ask(&w, FUSE_FLUSH, node, ARGS(flush), bytes_of(NULL, 0)),
-		-EEXIST);
-	assert_told(&w, "close /");
-	assert_told(&w, "EEXIST: another writer was first");
-	world_end(&w);
+	assert_int_equal(ask(FUSE_FLUSH, node, ARGS(flush), NOTHING), -EEXIST);
+	assert_told("close /");
+	assert_told("EEXIST: another writer was first");
 }
