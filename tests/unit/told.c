@@ -49,15 +49,21 @@ static void assert_hears(const char *heard, const char *words, uint64_t node)
 	assert_string_equal(heard, want);
 }
 
-static uint64_t begin(uint64_t *row)
-{
-	uint64_t table;
+/* The nodes of what a test begins with. */
+static struct {
+	uint64_t table, row, family, column, alias;
+} at;
 
-	*row = a_row_with_a_cell(&table);
+static int set_up_row(void **state)
+{
+	world_set_up(state);
+	at.row = a_row_with_a_cell(&at.table);
 	world_hears();
 	notices();
-	return table;
+	return 0;
 }
+
+#define IN_A_ROW(f) TEST_IN(f, set_up_row, world_tear_down)
 
 static bool finds(uint64_t dir, const char *name, uint64_t node)
 {
@@ -67,34 +73,30 @@ static bool finds(uint64_t dir, const char *name, uint64_t node)
 	return found == node;
 }
 
-TEST(a_table_that_is_made_or_dropped_is_told_by_its_name)
+IN_A_ROW(a_table_that_is_made_or_dropped_is_told_by_its_name)
 {
-	uint64_t table, row;
-
-	table = begin(&row);
 	assert_string_equal(after(SERVED_MADE, "U", "", 0),
 			    "inode 1\nentry 1 U\n");
-	assert_true(finds(FUSE_ROOT_ID, "T", table));
+	assert_true(finds(FUSE_ROOT_ID, "T", at.table));
 	assert_string_equal(after(SERVED_MADE, "U", "", -EEXIST), "");
 	assert_string_equal(after(SERVED_DROPPED, "T", "", -EIO), "");
-	assert_true(finds(FUSE_ROOT_ID, "T", table));
+	assert_true(finds(FUSE_ROOT_ID, "T", at.table));
 	assert_non_null(
 		strstr(after(SERVED_DROPPED, "T", "", 0), "entry 1 T\n"));
 	assert_true(finds(FUSE_ROOT_ID, "T", 0));
 }
 
-TEST(what_was_in_memory_of_a_dropped_table_goes)
+IN_A_ROW(what_was_in_memory_of_a_dropped_table_goes)
 {
-	uint64_t table, row, other, column, live, pinned;
+	uint64_t other, column, live, pinned;
 
-	table = begin(&row);
 	other = made_dir(FUSE_ROOT_ID, "U");
 	made_dir(other, "R");
 	assert_int_equal(overlay_count(world.fs->overlay), 1);
 	nodes_count(world.fs->nodes, &live, &pinned);
-	made_dir(row, "g");
-	assert_int_equal(make_file(table, ".a.swp"), 0);
-	column = looked_up(looked_up(row, "f"), "q");
+	made_dir(at.row, "g");
+	assert_int_equal(make_file(at.table, ".a.swp"), 0);
+	column = looked_up(looked_up(at.row, "f"), "q");
 	assert_int_equal(make_file(column, "5"), 0);
 	assert_int_equal(rename_in(column, "5", "5~"), 0);
 	assert_true(scratch_any(world.fs->writes->scratch));
@@ -113,15 +115,14 @@ static void assert_changed(uint64_t *seen)
 	*seen = changes_now(&world.fs->changes);
 }
 
-TEST(what_was_seen_of_a_table_is_old_when_it_is_another)
+IN_A_ROW(what_was_seen_of_a_table_is_old_when_it_is_another)
 {
-	uint64_t table, row, seen;
+	uint64_t seen;
 	struct served_act act = {.what = SERVED_ALTERED};
 
-	table = begin(&row);
 	seen = changes_now(&world.fs->changes);
 	assert_false(changes_since(&world.fs->changes, str("P"), seen));
-	changed_schema(world.fs, world.fs->root.table, table, false);
+	changed_schema(world.fs, world.fs->root.table, at.table, false);
 	assert_changed(&seen);
 	assert_int_equal(rename_in(FUSE_ROOT_ID, "T", "U"), 0);
 	assert_changed(&seen);
@@ -171,12 +172,10 @@ TEST(the_root_is_another_when_a_table_goes)
 }
 
 /* The program's table is not the one that the kernel knows by this name. */
-TEST(of_another_table_of_that_name_nothing_is_told)
+IN_A_ROW(of_another_table_of_that_name_nothing_is_told)
 {
 	struct served_act act = {.what = SERVED_ALTERED};
-	uint64_t row;
 
-	begin(&row);
 	assert_int_equal(store_table_drop(world.store, str("T"), false), 0);
 	assert_int_equal(store_table_create(world.store, str("T"), NULL), 0);
 	assert_int_equal(table_open(world.store, str("T"), &act.table), 0);
@@ -202,14 +201,9 @@ static uint64_t root_is_table(void)
 	return row;
 }
 
-static uint64_t begin_in_table(void)
-{
-	return root_is_table();
-}
-
 TEST(a_table_that_is_the_root_is_told_of_without_its_name)
 {
-	uint64_t row = begin_in_table(), dir;
+	uint64_t row = root_is_table(), dir;
 
 	assert_string_equal(after(SERVED_MADE, "U", "", 0), "");
 	assert_string_equal(after(SERVED_DROPPED, "T", "", 0), "");
@@ -251,49 +245,44 @@ TEST_IN(a_restored_snapshot_may_bring_cells_with_a_ttl, world_set_up_on_disk,
 	table_unref(act.table);
 }
 
-TEST(a_table_that_is_renamed_is_told_by_both_names)
+IN_A_ROW(a_table_that_is_renamed_is_told_by_both_names)
 {
-	uint64_t table, row;
-
-	table = begin(&row);
 	assert_string_equal(after(SERVED_RENAMED, "T", "U", -EIO), "");
 	assert_int_equal(store_table_rename(world.store, str("T"), str("U")),
 			 0);
 	assert_string_equal(after(SERVED_RENAMED, "T", "U", 0),
 			    "inode 1\nentry 1 T\ninode 1\nentry 1 U\n");
 	/* Who is in it stays there. */
-	assert_true(finds(FUSE_ROOT_ID, "U", table));
+	assert_true(finds(FUSE_ROOT_ID, "U", at.table));
 	assert_true(finds(FUSE_ROOT_ID, "T", 0));
-	looked_up(row, "f:q");
-	assert_int_equal(looked_up(FUSE_ROOT_ID, "U"), table);
+	looked_up(at.row, "f:q");
+	assert_int_equal(looked_up(FUSE_ROOT_ID, "U"), at.table);
 }
 
-TEST(of_a_truncated_table_all_is_asked_again)
+IN_A_ROW(of_a_truncated_table_all_is_asked_again)
 {
-	uint64_t table, row;
 	const char *heard;
 	char words[64];
 
-	table = begin(&row);
 	assert_string_equal(after(SERVED_TRUNCATED, "T", "", -EIO), "");
 	heard = after(SERVED_TRUNCATED, "T", "", 0);
 	snprintf(words, sizeof(words), "inode %llu\n",
-		 (unsigned long long)table);
+		 (unsigned long long)at.table);
 	assert_non_null(strstr(heard, words));
-	snprintf(words, sizeof(words), "inode %llu\n", (unsigned long long)row);
+	snprintf(words, sizeof(words), "inode %llu\n",
+		 (unsigned long long)at.row);
 	assert_non_null(strstr(heard, words));
 	assert_non_null(strstr(heard, "entry 1 T\n"));
 }
 
-TEST(snapshots_are_told_where_they_are)
+IN_A_ROW(snapshots_are_told_where_they_are)
 {
-	uint64_t table, row, dir, all, s, node;
+	uint64_t dir, all, s, node;
 
-	table = begin(&row);
 	/* Where nobody has looked there is nothing to tell. */
 	assert_string_equal(after_of(SERVED_SNAPSHOT_TAKEN, "s", "", 0), "");
 	assert_string_equal(after(SERVED_SNAPSHOT_TAKEN, "s", "", 0), "");
-	dir = looked_up(table, ".snapshot");
+	dir = looked_up(at.table, ".snapshot");
 	all = looked_up(FUSE_ROOT_ID, ".snapshot");
 	s = made_dir(dir, "s");
 	node = made_dir(all, "a");
@@ -318,12 +307,11 @@ TEST(snapshots_are_told_where_they_are)
 	assert_true(finds(all, "a", 0));
 }
 
-TEST(a_snapshot_that_is_renamed_is_told_by_both_names)
+IN_A_ROW(a_snapshot_that_is_renamed_is_told_by_both_names)
 {
-	uint64_t table, row, dir, s;
+	uint64_t dir, s;
 
-	table = begin(&row);
-	dir = looked_up(table, ".snapshot");
+	dir = looked_up(at.table, ".snapshot");
 	s = made_dir(dir, "s");
 	notices();
 	assert_string_equal(after_of(SERVED_SNAPSHOT_RENAMED, "s", "t", -EIO),
@@ -334,16 +322,15 @@ TEST(a_snapshot_that_is_renamed_is_told_by_both_names)
 	assert_true(finds(dir, "s", 0));
 }
 
-TEST(of_an_altered_table_all_has_other_attributes)
+IN_A_ROW(of_an_altered_table_all_has_other_attributes)
 {
 	struct served_act act = {.what = SERVED_ALTERED};
-	uint64_t table, row, past;
+	uint64_t past;
 	char want[120];
 
-	table = begin(&row);
 	assert_int_equal(table_open(world.store, str("T"), &act.table), 0);
 	snprintf(want, sizeof(want), "inode %llu\ninode %llu\n",
-		 (unsigned long long)table, (unsigned long long)row);
+		 (unsigned long long)at.table, (unsigned long long)at.row);
 	/* Part of it may have been done. */
 	for (int result = -1; result <= 0; result++) {
 		changed_by_program(world.fs, &act, result);
@@ -353,7 +340,7 @@ TEST(of_an_altered_table_all_has_other_attributes)
 	past = looked_up(FUSE_ROOT_ID, ".snapshot");
 	changed_by_program(world.fs, &act, 0);
 	snprintf(want, sizeof(want), "inode %llu\ninode %llu\ninode %llu\n",
-		 (unsigned long long)table, (unsigned long long)row,
+		 (unsigned long long)at.table, (unsigned long long)at.row,
 		 (unsigned long long)past);
 	assert_string_equal(notices(), want);
 	act.deletes = true;
@@ -392,87 +379,78 @@ static const char *after_delete(uint8_t op, int64_t ts)
 	return heard;
 }
 
-struct column {
-	uint64_t table, row, family, column, alias;
-};
-
 /* The row P has f:q of the versions 5 and 6 alone, and f:r. */
-static void begin_column(struct column *c)
+static int set_up_column(void **state)
 {
-	c->table = begin(&c->row);
-	assert_int_equal(make_file(c->row, "f:r"), 0);
-	c->family = looked_up(c->row, "f");
+	set_up_row(state);
+	assert_int_equal(make_file(at.row, "f:r"), 0);
+	at.family = looked_up(at.row, "f");
 	after_delete(CHANGE_DELETE_COLUMN, TS_AUTO);
-	c->column = made_dir(c->family, "q");
-	assert_int_equal(make_file(c->column, "5"), 0);
-	assert_int_equal(make_file(c->column, "6"), 0);
-	c->alias = looked_up(c->row, "f:q");
+	at.column = made_dir(at.family, "q");
+	assert_int_equal(make_file(at.column, "5"), 0);
+	assert_int_equal(make_file(at.column, "6"), 0);
+	at.alias = looked_up(at.row, "f:q");
 	notices();
+	return 0;
 }
+
+#define IN_A_COLUMN(f) TEST_IN(f, set_up_column, world_tear_down)
 
 static int unlink_file(uint64_t dir, const char *name)
 {
 	return ask(FUSE_UNLINK, dir, NOTHING, name_of(name));
 }
 
-TEST(of_a_file_that_is_removed_the_directories_stay)
+IN_A_COLUMN(of_a_file_that_is_removed_the_directories_stay)
 {
-	struct column c;
 	const char *heard;
 
-	begin_column(&c);
-	assert_int_equal(unlink_file(c.column, "6"), 0);
-	assert_int_equal(unlink_file(c.column, "5"), 0);
+	assert_int_equal(unlink_file(at.column, "6"), 0);
+	assert_int_equal(unlink_file(at.column, "5"), 0);
 	heard = notices();
 	/* The kernel knows where it removed a name. */
-	assert_false(has_word(heard, "pages", c.column, ""));
-	assert_false(has_word(heard, "entry", c.family, "q"));
-	assert_false(has_word(heard, "entry", c.row, "f"));
-	assert_int_equal(looked_up(c.family, "q"), c.column);
+	assert_false(has_word(heard, "pages", at.column, ""));
+	assert_false(has_word(heard, "entry", at.family, "q"));
+	assert_false(has_word(heard, "entry", at.row, "f"));
+	assert_int_equal(looked_up(at.family, "q"), at.column);
 }
 
-TEST(of_a_column_that_goes_by_another_name_its_directory_is_told)
+IN_A_COLUMN(of_a_column_that_goes_by_another_name_its_directory_is_told)
 {
-	struct column c;
 	const char *heard;
 
-	begin_column(&c);
-	assert_int_equal(unlink_file(c.row, "f:q"), 0);
+	assert_int_equal(unlink_file(at.row, "f:q"), 0);
 	heard = notices();
-	assert_true(has_word(heard, "pages", c.column, ""));
-	assert_false(has_word(heard, "entry", c.family, "q"));
+	assert_true(has_word(heard, "pages", at.column, ""));
+	assert_false(has_word(heard, "entry", at.family, "q"));
 }
 
 /* It may believe attributes for long that are on their way to it. */
-TEST(what_the_kernel_has_not_got_yet_is_not_cached)
+IN_A_COLUMN(what_the_kernel_has_not_got_yet_is_not_cached)
 {
 	uint64_t latest, handle;
-	struct column c;
 
-	begin_column(&c);
-	latest = looked_up(c.column, "latest");
+	latest = looked_up(at.column, "latest");
 	handle = opened_file(latest, O_WRONLY);
 	assert_int_equal(write_byte(latest, handle), 0);
-	assert_false(is_read_past_cache(c.alias));
+	assert_false(is_read_past_cache(at.alias));
 	notices_come_early = true;
 	assert_int_equal(flush_file(latest, handle), 0);
 	notices_come_early = false;
-	assert_true(is_read_past_cache(c.alias));
+	assert_true(is_read_past_cache(at.alias));
 	closed_file(latest, handle);
 }
 
 /* Of a table that is set back to a snapshot a value is another at once. */
-TEST(what_a_program_alters_is_not_cached_meanwhile)
+IN_A_COLUMN(what_a_program_alters_is_not_cached_meanwhile)
 {
 	struct served_act act = {.what = SERVED_ALTERED};
-	struct column c;
 
-	begin_column(&c);
 	assert_int_equal(table_open(world.store, str("T"), &act.table), 0);
 	changed_by_program_before(world.fs, &act);
-	assert_true(is_read_past_cache(c.alias));
+	assert_true(is_read_past_cache(at.alias));
 	changed_by_program(world.fs, &act, 0);
-	assert_false(is_read_past_cache(c.alias));
+	assert_false(is_read_past_cache(at.alias));
 	table_unref(act.table);
 }
 
@@ -488,17 +466,15 @@ static uint64_t reads_of_table(void)
 }
 
 /* The delete itself knows whether there was one, and leaves none. */
-TEST(a_column_that_is_removed_is_not_read_for_that)
+IN_A_COLUMN(a_column_that_is_removed_is_not_read_for_that)
 {
-	struct column c;
 	uint64_t reads;
 
-	begin_column(&c);
 	reads = reads_of_table();
-	assert_int_equal(unlink_file(c.row, "f:q"), 0);
+	assert_int_equal(unlink_file(at.row, "f:q"), 0);
 	assert_int_equal(reads_of_table(), reads);
-	assert_int_equal(unlink_file(c.row, "f:q"), -ENOENT);
-	assert_int_equal(looked_up(c.family, "q"), c.column);
+	assert_int_equal(unlink_file(at.row, "f:q"), -ENOENT);
+	assert_int_equal(looked_up(at.family, "q"), at.column);
 }
 
 static int open_to_write(uint64_t node)
@@ -517,17 +493,15 @@ static int open_to_write(uint64_t node)
 }
 
 /* Nor is it opened if it has gone since. */
-TEST(a_version_that_was_just_looked_up_is_opened_unread)
+IN_A_COLUMN(a_version_that_was_just_looked_up_is_opened_unread)
 {
-	struct column c;
 	uint64_t reads, node;
 
-	begin_column(&c);
-	node = looked_up(c.column, "6");
+	node = looked_up(at.column, "6");
 	reads = reads_of_table();
 	assert_int_equal(open_to_write(node), 0);
 	assert_int_equal(reads_of_table(), reads);
-	looked_up(c.column, "6");
+	looked_up(at.column, "6");
 	after_delete(CHANGE_DELETE, 6);
 	assert_int_equal(open_to_write(node), -ESTALE);
 }
@@ -541,8 +515,7 @@ struct under_way {
 	uint64_t turn;
 };
 
-static void begin_change(const struct column *c, enum change_op op,
-			 struct under_way *u)
+static void begin_change(enum change_op op, struct under_way *u)
 {
 	*u = (struct under_way){.change = {.op = op,
 					   .family = str("f"),
@@ -550,7 +523,7 @@ static void begin_change(const struct column *c, enum change_op op,
 					   .ts = TS_AUTO}};
 	u->m = (struct mutation){
 		.row = str("P"), .changes = &u->change, .nchanges = 1};
-	assert_int_equal(place_of(world.fs, c->alias, &u->file), 0);
+	assert_int_equal(place_of(world.fs, at.alias, &u->file), 0);
 	u->changer = changer_at(world.fs, &u->file);
 	u->changer.file = &u->file;
 	u->turn = changed_before(&u->changer, &u->m);
@@ -569,64 +542,57 @@ static void end_change(struct under_way *u)
 }
 
 /* What is put while a delete is under way must leave the directories to it. */
-TEST(a_delete_leaves_no_directory_in_memory_that_has_a_cell)
+IN_A_COLUMN(a_delete_leaves_no_directory_in_memory_that_has_a_cell)
 {
 	struct under_way u;
-	struct column c;
 
-	begin_column(&c);
-	begin_change(&c, CHANGE_DELETE_COLUMN, &u);
+	begin_change(CHANGE_DELETE_COLUMN, &u);
 	assert_int_equal(overlay_count(world.fs->overlay), 3);
 	make_change(&u);
-	assert_int_equal(make_file(c.column, "7"), 0);
+	assert_int_equal(make_file(at.column, "7"), 0);
 	assert_int_equal(overlay_count(world.fs->overlay), 3);
 	end_change(&u);
 	assert_int_equal(overlay_count(world.fs->overlay), 0);
 }
 
 /* It is newer than all else there, so it is not looked for. */
-TEST(what_was_put_is_not_read_to_free_its_directories)
+IN_A_ROW(what_was_put_is_not_read_to_free_its_directories)
 {
-	uint64_t table, row, reads, first;
+	uint64_t reads, first;
 
-	table = begin(&row);
-	row = made_dir(table, "R");
+	at.row = made_dir(at.table, "R");
 	assert_int_equal(overlay_count(world.fs->overlay), 1);
 	reads = reads_of_table();
-	assert_int_equal(make_file(row, "f:q"), 0);
+	assert_int_equal(make_file(at.row, "f:q"), 0);
 	first = reads_of_table() - reads;
 	assert_int_equal(overlay_count(world.fs->overlay), 0);
 	reads = reads_of_table();
-	assert_int_equal(make_file(row, "f:r"), 0);
+	assert_int_equal(make_file(at.row, "f:r"), 0);
 	assert_int_equal(reads_of_table() - reads, first);
 }
 
 /* But for what was deleted before that was settled. */
-TEST(what_was_put_and_is_gone_has_its_directories_in_memory)
+IN_A_COLUMN(what_was_put_and_is_gone_has_its_directories_in_memory)
 {
 	struct under_way u;
-	struct column c;
 
-	begin_column(&c);
-	assert_int_equal(unlink_file(c.row, "f:r"), 0);
-	begin_change(&c, CHANGE_PUT, &u);
+	assert_int_equal(unlink_file(at.row, "f:r"), 0);
+	begin_change(CHANGE_PUT, &u);
 	make_change(&u);
-	assert_int_equal(unlink_file(c.row, "f:q"), 0);
+	assert_int_equal(unlink_file(at.row, "f:q"), 0);
 	end_change(&u);
-	assert_true(overlay_find(world.fs->overlay, c.table, str("P"), NULL));
-	assert_true(overlay_find(world.fs->overlay, c.family, str("q"), NULL));
-	assert_int_equal(looked_up(c.family, "q"), c.column);
+	assert_true(overlay_find(world.fs->overlay, at.table, str("P"), NULL));
+	assert_true(overlay_find(world.fs->overlay, at.family, str("q"), NULL));
+	assert_int_equal(looked_up(at.family, "q"), at.column);
 }
 
 /* An older version that a delete brings back is in the store again. */
-TEST(a_version_that_comes_back_has_no_directory_in_memory)
+IN_A_COLUMN(a_version_that_comes_back_has_no_directory_in_memory)
 {
 	struct schema schema;
-	struct column c;
 	struct table *t;
 	uint64_t other;
 
-	begin_column(&c);
 	assert_int_equal(table_open(world.store, str("T"), &t), 0);
 	assert_int_equal(table_schema(t, &schema), 0);
 	schema.families[0].attrs.versions = 1;
@@ -635,7 +601,7 @@ TEST(a_version_that_comes_back_has_no_directory_in_memory)
 	schema_free(&schema);
 	table_unref(t);
 	/* No marker hides it there. */
-	other = made_dir(c.family, "s");
+	other = made_dir(at.family, "s");
 	assert_int_equal(make_file(other, "5"), 0);
 	assert_int_equal(make_file(other, "6"), 0);
 	assert_int_equal(unlink_file(other, "6"), 0);
@@ -657,129 +623,117 @@ static void fix_families(void)
 }
 
 /* The kernel looks a name up first, but it may have gone by then. */
-TEST(what_is_not_there_is_not_removed)
+IN_A_COLUMN(what_is_not_there_is_not_removed)
 {
 	static const char *const words[] = {"f:q", "f:none", "none:q"};
-	struct column c;
 
-	begin_column(&c);
 	fix_families();
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(unlink_file(c.row, words[i]), i ? -ENOENT : 0);
-	assert_int_equal(unlink_file(c.row, "f:q"), -ENOENT);
-	assert_int_equal(unlink_file(c.column, "latest"), -ENOENT);
-	assert_int_equal(unlink_file(c.column, "5"), -ENOENT);
-	assert_int_equal(unlink_file(c.column, "5x"), -ENOENT);
-	assert_int_equal(unlink_file(c.row, "f"), -EISDIR);
+		assert_int_equal(unlink_file(at.row, words[i]),
+				 i ? -ENOENT : 0);
+	assert_int_equal(unlink_file(at.row, "f:q"), -ENOENT);
+	assert_int_equal(unlink_file(at.column, "latest"), -ENOENT);
+	assert_int_equal(unlink_file(at.column, "5"), -ENOENT);
+	assert_int_equal(unlink_file(at.column, "5x"), -ENOENT);
+	assert_int_equal(unlink_file(at.row, "f"), -EISDIR);
 }
 
 /* The kernel believes of a column that it has the time of its newest version. */
-TEST(a_version_that_is_not_the_newest_leaves_its_column_the_time)
+IN_A_COLUMN(a_version_that_is_not_the_newest_leaves_its_column_the_time)
 {
-	struct column c;
-
-	begin_column(&c);
 	/* Who looks a directory up gets a time that is not noted. */
-	assert_int_equal(looked_up(c.family, "q"), c.column);
-	assert_int_equal(make_file(c.column, "3"), 0);
-	assert_true(has_word(notices(), "pages", c.column, ""));
-	changed_at(c.column);
-	assert_int_equal(make_file(c.column, "4"), 0);
-	assert_false(has_word(notices(), "pages", c.column, ""));
-	assert_int_equal(make_file(c.column, "7"), 0);
-	assert_true(has_word(notices(), "pages", c.column, ""));
+	assert_int_equal(looked_up(at.family, "q"), at.column);
+	assert_int_equal(make_file(at.column, "3"), 0);
+	assert_true(has_word(notices(), "pages", at.column, ""));
+	changed_at(at.column);
+	assert_int_equal(make_file(at.column, "4"), 0);
+	assert_false(has_word(notices(), "pages", at.column, ""));
+	assert_int_equal(make_file(at.column, "7"), 0);
+	assert_true(has_word(notices(), "pages", at.column, ""));
 	/* What is made by another name may be a file that the kernel knows. */
-	changed_at(c.column);
-	assert_int_equal(unlink_file(c.row, "f:q"), 0);
+	changed_at(at.column);
+	assert_int_equal(unlink_file(at.row, "f:q"), 0);
 	notices();
-	assert_int_equal(make_file(c.row, "f:q"), 0);
-	assert_true(has_word(notices(), "pages", c.column, ""));
+	assert_int_equal(make_file(at.row, "f:q"), 0);
+	assert_true(has_word(notices(), "pages", at.column, ""));
 	/* A listing that the kernel keeps has another name in it. */
-	changed_at(c.column);
-	assert_int_equal(nodes_cache(world.fs->nodes, c.column, 1), CACHE_FILL);
-	assert_int_equal(make_file(c.column, "2"), 0);
-	assert_true(has_word(notices(), "pages", c.column, ""));
-	nodes_cache_end(world.fs->nodes, c.column, true);
+	changed_at(at.column);
+	assert_int_equal(nodes_cache(world.fs->nodes, at.column, 1),
+			 CACHE_FILL);
+	assert_int_equal(make_file(at.column, "2"), 0);
+	assert_true(has_word(notices(), "pages", at.column, ""));
+	nodes_cache_end(world.fs->nodes, at.column, true);
 }
 
-TEST(of_a_column_that_a_program_takes_the_name_is_told)
+IN_A_COLUMN(of_a_column_that_a_program_takes_the_name_is_told)
 {
-	struct column c;
 	const char *heard;
 
-	begin_column(&c);
 	heard = after_delete(CHANGE_DELETE, 6);
-	assert_true(has_word(heard, "entry", c.column, "6"));
-	assert_false(has_word(heard, "entry", c.family, "q"));
+	assert_true(has_word(heard, "entry", at.column, "6"));
+	assert_false(has_word(heard, "entry", at.family, "q"));
 	heard = after_delete(CHANGE_DELETE, 5);
-	assert_true(has_word(heard, "entry", c.family, "q"));
-	assert_false(has_word(heard, "entry", c.row, "f"));
+	assert_true(has_word(heard, "entry", at.family, "q"));
+	assert_false(has_word(heard, "entry", at.row, "f"));
 }
 
 /* Nobody believes a version that goes by another name until its notice comes. */
-TEST(a_version_that_goes_by_another_name_is_asked_for_at_once)
+IN_A_COLUMN(a_version_that_goes_by_another_name_is_asked_for_at_once)
 {
 	static const char *const by[] = {"latest", "f:q"};
-	struct column c;
 
 	for (int i = 0; i < 2; i++) {
 		uint64_t node;
 		const char *heard;
 
-		begin_column(&c);
-		node = looked_up(c.column, "6");
+		node = looked_up(at.column, "6");
 		notices();
-		assert_int_equal(unlink_file(i ? c.row : c.column, by[i]), 0);
+		assert_int_equal(unlink_file(i ? at.row : at.column, by[i]), 0);
 		heard = notices();
 		assert_true(has_word(heard, "inode", node, ""));
-		assert_false(has_word(heard, "inode", c.table, ""));
+		assert_false(has_word(heard, "inode", at.table, ""));
 		forget(node);
 		world_tear_down(state);
-		world_set_up(state);
+		set_up_column(state);
 	}
 	/* The third version pushes the oldest of three out. */
-	begin_column(&c);
-	c.alias = looked_up(c.column, "5");
-	assert_int_equal(make_file(c.column, "7"), 0);
+	at.alias = looked_up(at.column, "5");
+	assert_int_equal(make_file(at.column, "7"), 0);
 	notices();
-	assert_int_equal(make_file(c.column, "8"), 0);
-	assert_true(has_word(notices(), "inode", c.alias, ""));
+	assert_int_equal(make_file(at.column, "8"), 0);
+	assert_true(has_word(notices(), "inode", at.alias, ""));
 }
 
-TEST(of_a_version_that_is_moved_aside_its_column_knows)
+IN_A_COLUMN(of_a_version_that_is_moved_aside_its_column_knows)
 {
-	struct column c;
 	const char *heard;
 
-	begin_column(&c);
-	assert_int_equal(rename_in(c.column, "6", "6~"), 0);
+	assert_int_equal(rename_in(at.column, "6", "6~"), 0);
 	heard = notices();
-	assert_false(has_word(heard, "pages", c.column, ""));
+	assert_false(has_word(heard, "pages", at.column, ""));
 	/* What the alias shows is another version. */
-	assert_true(has_word(heard, "inode", c.alias, ""));
+	assert_true(has_word(heard, "inode", at.alias, ""));
 }
 
-TEST(pages_that_the_kernel_may_have_are_told_of_a_renamed_file)
+IN_A_COLUMN(pages_that_the_kernel_may_have_are_told_of_a_renamed_file)
 {
-	struct column c;
 	uint64_t node;
 
-	begin_column(&c);
-	assert_int_equal(make_file(c.row, ".a.swp"), 0);
+	assert_int_equal(make_file(at.row, ".a.swp"), 0);
 	node = given();
-	assert_int_equal(rename_in(c.row, ".a.swp", "f:r"), 0);
+	assert_int_equal(rename_in(at.row, ".a.swp", "f:r"), 0);
 	assert_false(has_word(notices(), "pages", node, ""));
-	node = looked_up(c.column, "6");
+	node = looked_up(at.column, "6");
 	assert_int_equal(nodes_cache(world.fs->nodes, node, 1), CACHE_FILL);
 	nodes_cache_end(world.fs->nodes, node, true);
-	assert_int_equal(rename_in(c.column, "6", "6~"), 0);
+	assert_int_equal(rename_in(at.column, "6", "6~"), 0);
 	assert_true(has_word(notices(), "pages", node, ""));
-	assert_int_equal(make_file(c.table, ".schema.new"), 0);
+	assert_int_equal(make_file(at.table, ".schema.new"), 0);
 	node = given();
 	assert_int_equal(scratch_write(world.fs->writes->scratch, node,
 				       str("family f\n"), 0, false),
 			 0);
-	assert_int_equal(rename_in(c.table, ".schema.new", ".schema"), 0);
+	assert_int_equal(rename_in(at.table, ".schema.new", ".schema"), 0);
 	assert_true(has_word(notices(), "pages", node, ""));
 }
 
@@ -829,15 +783,13 @@ static const char *after_puts(size_t n)
 	return came_or_went(seen);
 }
 
-TEST(names_change_in_the_directories_above_and_in_no_other)
+IN_A_COLUMN(names_change_in_the_directories_above_and_in_no_other)
 {
-	struct column c;
 	uint64_t seen;
 
-	begin_column(&c);
 	seen = changes_now(&world.fs->changes);
 	assert_string_equal(came_or_went(seen), "");
-	assert_int_equal(unlink_file(c.column, "6"), 0);
+	assert_int_equal(unlink_file(at.column, "6"), 0);
 	assert_string_equal(came_or_went(seen), "row f f:q ");
 	assert_string_equal(after_puts(2), "row g ");
 	/* Of many columns the row is noted. */
@@ -849,10 +801,10 @@ TEST(names_change_in_the_directories_above_and_in_no_other)
 	after_delete(CHANGE_DELETE_ROW, TS_AUTO);
 	assert_string_equal(came_or_went(seen), "row f f:q g ");
 	/* rmdir of a row takes along what a delete has left beneath. */
-	assert_int_equal(make_file(c.row, "f:q"), 0);
-	assert_int_equal(unlink_file(c.row, "f:q"), 0);
+	assert_int_equal(make_file(at.row, "f:q"), 0);
+	assert_int_equal(unlink_file(at.row, "f:q"), 0);
 	seen = changes_now(&world.fs->changes);
-	assert_int_equal(ask(FUSE_RMDIR, c.table, NOTHING, name_of("P")), 0);
+	assert_int_equal(ask(FUSE_RMDIR, at.table, NOTHING, name_of("P")), 0);
 	assert_string_equal(came_or_went(seen), "row f f:q g ");
 	seen = changes_now(&world.fs->changes);
 	changes_all(&world.fs->changes);
@@ -894,18 +846,16 @@ static const char *after_stream(uint64_t table, enum change_op op, size_t n,
 	return notices();
 }
 
-TEST(of_many_rows_of_a_stream_the_kernel_hears_what_it_knows)
+IN_A_COLUMN(of_many_rows_of_a_stream_the_kernel_hears_what_it_knows)
 {
-	struct column c;
 	uint64_t other, seen;
 
-	begin_column(&c);
 	assert_true(has_word(
-		after_stream(c.table, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS),
-		"pages", c.column, ""));
-	assert_string_equal(
-		after_stream(c.table, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS - 1),
-		"");
+		after_stream(at.table, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS),
+		"pages", at.column, ""));
+	assert_string_equal(after_stream(at.table, CHANGE_PUT, STREAM_ROWS,
+					 STREAM_ROWS - 1),
+			    "");
 	other = made_dir(FUSE_ROOT_ID, "U");
 	notices();
 	seen = changes_now(&world.fs->changes);
@@ -926,41 +876,34 @@ TEST(of_many_rows_of_a_stream_the_kernel_hears_what_it_knows)
 		"entry", other, "P"));
 }
 
-TEST(a_version_aside_that_a_stream_puts_is_shown)
+IN_A_COLUMN(a_version_aside_that_a_stream_puts_is_shown)
 {
-	struct column c;
-
-	begin_column(&c);
-	assert_int_equal(rename_in(c.column, "6", "6~"), 0);
-	look(c.column, "6");
+	assert_int_equal(rename_in(at.column, "6", "6~"), 0);
+	look(at.column, "6");
 	assert_int_equal(given(), 0);
-	after_stream(c.table, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS);
-	looked_up(c.column, "6");
+	after_stream(at.table, CHANGE_PUT, STREAM_ROWS, STREAM_ROWS);
+	looked_up(at.column, "6");
 }
 
-TEST(of_a_dropped_table_nothing_is_believed_or_held)
+IN_A_ROW(of_a_dropped_table_nothing_is_believed_or_held)
 {
-	uint64_t table, row, dir;
+	uint64_t dir;
 	const char *heard;
 
-	table = begin(&row);
-	dir = made_dir(row, "g");
+	dir = made_dir(at.row, "g");
 	heard = after(SERVED_DROPPED, "T", "", 0);
-	assert_true(has_word(heard, "inode", table, ""));
-	assert_true(has_word(heard, "inode", row, ""));
+	assert_true(has_word(heard, "inode", at.table, ""));
+	assert_true(has_word(heard, "inode", at.row, ""));
 	assert_true(has_word(heard, "inode", dir, ""));
 	forget(dir);
-	forget(row);
-	forget(table);
+	forget(at.row);
+	forget(at.table);
 	/* The root is left. */
 	assert_int_equal(world_nodes(), 1);
 }
 
-TEST(a_namespace_or_a_flush_is_nothing_to_tell)
+IN_A_ROW(a_namespace_or_a_flush_is_nothing_to_tell)
 {
-	uint64_t row;
-
-	begin(&row);
 	assert_string_equal(after(SERVED_NAMESPACE, "n", "", 0), "");
 	assert_string_equal(after(SERVED_CARE, "T", "", 0), "");
 }
