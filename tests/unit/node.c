@@ -30,15 +30,22 @@ bool fstable_same(const struct fstable *a, const struct fstable *b)
 
 #define ROOT 1
 
-static struct nodes *setup(void)
-{
-	struct nodes *ns;
+static struct nodes *ns;
 
-	assert_int_equal(nodes_new(&ns), 0);
-	return ns;
+static int setup(void **state)
+{
+	return nodes_new(&ns);
 }
 
-static uint64_t enter(struct nodes *ns, uint64_t parent, const char *name)
+static int teardown(void **state)
+{
+	nodes_free(ns);
+	return 0;
+}
+
+EACH_TEST_IN(setup, teardown);
+
+static uint64_t enter(uint64_t parent, const char *name)
 {
 	uint64_t id;
 
@@ -48,7 +55,7 @@ static uint64_t enter(struct nodes *ns, uint64_t parent, const char *name)
 	return id;
 }
 
-static uint64_t live(struct nodes *ns)
+static uint64_t live(void)
 {
 	uint64_t n, pinned;
 
@@ -58,34 +65,31 @@ static uint64_t live(struct nodes *ns)
 
 TEST(a_name_is_one_node_until_it_is_forgotten)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), found;
+	uint64_t a = enter(ROOT, "a"), found;
 
-	assert_int_equal(enter(ns, ROOT, "a"), a);
-	assert_int_equal(live(ns), 2);
+	assert_int_equal(enter(ROOT, "a"), a);
+	assert_int_equal(live(), 2);
 	nodes_forget(ns, a, 1);
 	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 1);
 	nodes_forget(ns, a, 1);
 	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 0);
-	assert_int_equal(live(ns), 1);
+	assert_int_equal(live(), 1);
 	/* The number is not given to another node. */
-	assert_true(enter(ns, ROOT, "b") != a);
-	nodes_free(ns);
+	assert_true(enter(ROOT, "b") != a);
 }
 
 /* Deeper than a stack is. */
 TEST(scratch_directories_have_no_counterpart_however_deep)
 {
-	struct nodes *ns = setup();
-	uint64_t dir = enter(ns, ROOT, "T"), put, found;
+	uint64_t dir = enter(ROOT, "T"), put, found;
 
 	assert_int_equal(nodes_enter(ns, dir, bytes_str(".put"), NODE_PUT, 9,
 				     NULL, &put),
 			 0);
 	assert_int_equal(nodes_outside_put(ns, put, &found), 1);
 	assert_int_equal(found, dir);
-	found = enter(ns, dir, "R");
-	dir = enter(ns, put, "R");
+	found = enter(dir, "R");
+	dir = enter(put, "R");
 	assert_int_equal(nodes_outside_put(ns, dir, &put), 1);
 	assert_int_equal(put, found);
 	for (int i = 0; i < 400000; i++)
@@ -93,13 +97,11 @@ TEST(scratch_directories_have_no_counterpart_however_deep)
 					     NODE_SCRATCH_DIR, 9, NULL, &dir),
 				 0);
 	assert_int_equal(nodes_outside_put(ns, dir, &found), 0);
-	nodes_free(ns);
 }
 
 TEST(what_is_held_is_not_forgotten)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), found;
+	uint64_t a = enter(ROOT, "a"), found;
 	uint8_t kind = NODE_KINDS;
 
 	assert_int_equal(nodes_hold(ns, ROOT, bytes_str("b"), &found, &kind),
@@ -115,13 +117,11 @@ TEST(what_is_held_is_not_forgotten)
 	nodes_unpin(ns, a);
 	nodes_forget(ns, a, 1);
 	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 0);
-	nodes_free(ns);
 }
 
 TEST(names_are_kept_while_no_handle_is_of_an_older_state)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
+	uint64_t a = enter(ROOT, "a"), b = enter(ROOT, "b");
 
 	assert_false(nodes_cached(ns, a));
 	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
@@ -153,13 +153,11 @@ TEST(names_are_kept_while_no_handle_is_of_an_older_state)
 	nodes_cache_end(ns, a, true); /* the handle is released later */
 	assert_int_equal(nodes_cache(ns, a, 3), CACHE_PASS);
 	assert_false(nodes_cached(ns, a));
-	nodes_free(ns);
 }
 
 TEST(handles_of_an_older_content_keep_their_node)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), ino, now;
+	uint64_t a = enter(ROOT, "a"), ino, now;
 
 	assert_false(nodes_caching(ns, a, &ino));
 	assert_false(nodes_renew(ns, a));
@@ -170,7 +168,7 @@ TEST(handles_of_an_older_content_keep_their_node)
 	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
 	assert_true(nodes_caching(ns, a, &ino));
 	assert_true(nodes_renew(ns, a));
-	now = enter(ns, ROOT, "a");
+	now = enter(ROOT, "a");
 	assert_int_not_equal(now, a);
 	assert_int_equal(nodes_cache(ns, now, 2), CACHE_FILL);
 	nodes_cache_end(ns, now, true);
@@ -182,13 +180,11 @@ TEST(handles_of_an_older_content_keep_their_node)
 	assert_int_equal(nodes_cache(ns, now, 2), CACHE_PASS);
 	nodes_forget(ns, a, 1);
 	nodes_forget(ns, now, 1);
-	nodes_free(ns);
 }
 
 TEST(who_reads_past_the_cache_shares_it_with_its_content_alone)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a");
+	uint64_t a = enter(ROOT, "a");
 
 	assert_true(nodes_pass(ns, a, 1));
 	assert_false(nodes_caching(ns, a, NULL));
@@ -206,13 +202,11 @@ TEST(who_reads_past_the_cache_shares_it_with_its_content_alone)
 	assert_int_equal(nodes_cache(ns, a, 1), CACHE_FILL);
 	nodes_cache_end(ns, a, true);
 	nodes_forget(ns, a, 1);
-	nodes_free(ns);
 }
 
 TEST(what_the_kernel_was_given_is_known)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b");
+	uint64_t a = enter(ROOT, "a"), b = enter(a, "b");
 
 	assert_true(nodes_known(ns, ROOT, false));
 	assert_true(nodes_known(ns, a, false) && nodes_known(ns, a, true));
@@ -226,28 +220,24 @@ TEST(what_the_kernel_was_given_is_known)
 	nodes_unpin(ns, a);
 	nodes_forget(ns, b, 1);
 	assert_false(nodes_known(ns, a, false) || nodes_known(ns, b, false));
-	nodes_free(ns);
 }
 
 TEST(a_parent_lives_as_long_as_its_children)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b"),
-		 c = enter(ns, b, "c"), found;
+	uint64_t a = enter(ROOT, "a"), b = enter(a, "b"), c = enter(b, "c"),
+		 found;
 
 	nodes_forget(ns, a, 1);
 	nodes_forget(ns, b, 1);
-	assert_int_equal(live(ns), 4);
+	assert_int_equal(live(), 4);
 	assert_int_equal(nodes_find(ns, a, bytes_str("b"), &found), 1);
 	nodes_forget(ns, c, 1);
-	assert_int_equal(live(ns), 1);
-	nodes_free(ns);
+	assert_int_equal(live(), 1);
 }
 
 TEST(a_stale_or_made_up_id_is_refused)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), id;
+	uint64_t a = enter(ROOT, "a"), id;
 
 	nodes_forget(ns, a, 1);
 	assert_int_equal(nodes_pin(ns, a), -ESTALE);
@@ -261,26 +251,22 @@ TEST(a_stale_or_made_up_id_is_refused)
 	nodes_forget(ns, a, 5);
 	nodes_forget(ns, ROOT, 1000);
 	assert_int_equal(nodes_pin(ns, ROOT), 0);
-	nodes_free(ns);
 }
 
 TEST(a_pin_keeps_a_node)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a");
+	uint64_t a = enter(ROOT, "a");
 
 	assert_int_equal(nodes_pin(ns, a), 0);
 	nodes_forget(ns, a, 1);
-	assert_int_equal(live(ns), 2);
+	assert_int_equal(live(), 2);
 	nodes_unpin(ns, a);
-	assert_int_equal(live(ns), 1);
-	nodes_free(ns);
+	assert_int_equal(live(), 1);
 }
 
 TEST(a_name_that_becomes_another_kind_is_another_node)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), b, found;
+	uint64_t a = enter(ROOT, "a"), b, found;
 
 	assert_int_equal(nodes_enter(ns, ROOT, bytes_str("a"), NODE_SCRATCH, 9,
 				     NULL, &b),
@@ -289,14 +275,12 @@ TEST(a_name_that_becomes_another_kind_is_another_node)
 	assert_int_equal(nodes_find(ns, ROOT, bytes_str("a"), &found), 1);
 	assert_int_equal(found, b);
 	nodes_forget(ns, a, 1);
-	assert_int_equal(live(ns), 2);
-	nodes_free(ns);
+	assert_int_equal(live(), 2);
 }
 
 TEST(a_table_made_anew_is_another_node)
 {
 	struct fstable one = {1, 1}, two = {2, 1};
-	struct nodes *ns = setup();
 	uint64_t a, b;
 
 	nodes_enter(ns, ROOT, bytes_str("t"), NODE_TABLE, 9, &one, &a);
@@ -307,6 +291,7 @@ TEST(a_table_made_anew_is_another_node)
 	assert_int_equal(one.refs, 1);
 	nodes_free(ns);
 	assert_int_equal(two.refs, 1);
+	ns = NULL;
 }
 
 static int collect(void *arg, const struct node_view *n)
@@ -321,9 +306,8 @@ static int collect(void *arg, const struct node_view *n)
 TEST(a_rename_moves_what_is_beneath)
 {
 	char path[100] = "";
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b"),
-		 c = enter(ns, ROOT, "c"), old = enter(ns, c, "d"), found;
+	uint64_t a = enter(ROOT, "a"), b = enter(a, "b"), c = enter(ROOT, "c"),
+		 old = enter(c, "d"), found;
 
 	assert_int_equal(nodes_rename(ns, ROOT, bytes_str("nothing"), c,
 				      bytes_str("d"), NODE_ROW, 9),
@@ -340,15 +324,12 @@ TEST(a_rename_moves_what_is_beneath)
 	assert_int_equal(nodes_pin(ns, old), -ESTALE);
 	nodes_forget(ns, old, 1);
 	assert_int_equal(nodes_walk(ns, old, collect, path), -ESTALE);
-	nodes_free(ns);
 }
 
 TEST(nothing_is_renamed_into_itself)
 {
 	char path[100] = "";
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, a, "b"),
-		 c = enter(ns, b, "c");
+	uint64_t a = enter(ROOT, "a"), b = enter(a, "b"), c = enter(b, "c");
 
 	assert_int_equal(nodes_rename(ns, ROOT, bytes_str("a"), a,
 				      bytes_str("d"), NODE_ROW, 9),
@@ -358,11 +339,10 @@ TEST(nothing_is_renamed_into_itself)
 			 -EINVAL);
 	assert_int_equal(nodes_walk(ns, c, collect, path), 0);
 	assert_string_equal(path, "/c/b/a/");
-	nodes_free(ns);
 }
 
 /* How many a walk beneath @top comes to, and the last's name. */
-static int below(struct nodes *ns, uint64_t top, char last[UINT8_MAX + 1])
+static int below(uint64_t top, char last[UINT8_MAX + 1])
 {
 	struct node_place n;
 	uint64_t cursor = 0;
@@ -376,35 +356,32 @@ static int below(struct nodes *ns, uint64_t top, char last[UINT8_MAX + 1])
 
 TEST(a_walk_comes_to_all_beneath_and_no_other)
 {
-	struct nodes *ns = setup();
 	char last[UINT8_MAX + 1];
-	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
-	uint64_t ax = enter(ns, a, "x");
+	uint64_t a = enter(ROOT, "a"), b = enter(ROOT, "b");
+	uint64_t ax = enter(a, "x");
 
-	enter(ns, a, "y");
-	enter(ns, ax, "deep");
-	enter(ns, b, "z");
-	assert_int_equal(below(ns, ROOT, last), 6);
-	assert_int_equal(below(ns, a, last), 3);
-	assert_int_equal(below(ns, b, last), 1);
+	enter(a, "y");
+	enter(ax, "deep");
+	enter(b, "z");
+	assert_int_equal(below(ROOT, last), 6);
+	assert_int_equal(below(a, last), 3);
+	assert_int_equal(below(b, last), 1);
 	assert_string_equal(last, "z");
-	assert_int_equal(below(ns, ax, last), 1);
+	assert_int_equal(below(ax, last), 1);
 	/* What has no name any more may still be open. */
 	nodes_detach(ns, ax, bytes_str("deep"));
-	assert_int_equal(below(ns, ax, last), 1);
-	assert_int_equal(below(ns, 0, last), 0);
-	nodes_free(ns);
+	assert_int_equal(below(ax, last), 1);
+	assert_int_equal(below(0, last), 0);
 }
 
 TEST(a_walk_outlives_the_node_it_stands_on)
 {
-	struct nodes *ns = setup();
 	uint64_t ids[6], cursor = 0, seen = 0;
 	struct node_place n;
 	char name[2] = "0";
 
 	for (int i = 0; i < 6; i++, name[0]++)
-		ids[i] = enter(ns, ROOT, name);
+		ids[i] = enter(ROOT, name);
 	while (nodes_below(ns, ROOT, &cursor, &n) > 0) {
 		seen |= 1u << (n.name[0] - '0');
 		nodes_forget(ns, n.id, 1);
@@ -413,20 +390,18 @@ TEST(a_walk_outlives_the_node_it_stands_on)
 			nodes_forget(ns, ids[3], 1);
 	}
 	assert_int_equal(seen, 077 - 010);
-	assert_int_equal(live(ns), 1);
-	nodes_free(ns);
+	assert_int_equal(live(), 1);
 }
 
 TEST(a_walk_whose_node_is_moved_away_comes_to_all)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), b = enter(ns, ROOT, "b");
+	uint64_t a = enter(ROOT, "a"), b = enter(ROOT, "b");
 	uint64_t cursor = 0;
 	struct node_place n;
 	bool seen = false;
 
-	enter(ns, a, "first");
-	enter(ns, a, "then");
+	enter(a, "first");
+	enter(a, "then");
 	assert_int_equal(nodes_below(ns, a, &cursor, &n), 1);
 	assert_string_equal(n.name, "then");
 	assert_int_equal(nodes_rename(ns, a, bytes_str("then"), b,
@@ -435,49 +410,43 @@ TEST(a_walk_whose_node_is_moved_away_comes_to_all)
 	while (nodes_below(ns, a, &cursor, &n) > 0)
 		seen |= !strcmp(n.name, "first");
 	assert_true(seen);
-	nodes_free(ns);
 }
 
 TEST(a_walk_that_is_left_holds_nothing)
 {
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "a"), cursor = 0;
+	uint64_t a = enter(ROOT, "a"), cursor = 0;
 	struct node_place n;
 
 	assert_int_equal(nodes_below(ns, ROOT, &cursor, &n), 1);
 	nodes_forget(ns, a, 1);
-	assert_int_equal(live(ns), 2);
+	assert_int_equal(live(), 2);
 	nodes_below_end(ns, &cursor);
-	assert_int_equal(live(ns), 1);
-	nodes_free(ns);
+	assert_int_equal(live(), 1);
 }
 
 TEST(long_names_are_kept_whole)
 {
 	char name[300];
-	struct nodes *ns = setup();
 	uint64_t a, b, id;
 
 	memset(name, 'x', sizeof(name));
 	name[255] = '\0';
-	a = enter(ns, ROOT, name);
+	a = enter(ROOT, name);
 	name[254] = 'y';
-	b = enter(ns, ROOT, name);
+	b = enter(ROOT, name);
 	assert_true(a != b);
-	assert_int_equal(enter(ns, ROOT, name), b);
+	assert_int_equal(enter(ROOT, name), b);
 	name[255] = 'z';
 	assert_int_equal(nodes_enter(ns, ROOT, bytes_of(name, 256), NODE_ROW, 9,
 				     NULL, &id),
 			 -ENAMETOOLONG);
-	nodes_free(ns);
 }
 
 TEST(a_rename_keeps_no_long_name)
 {
 	static const size_t lens[] = {1, 200, 100, 48, 2, 47, 255, 1};
 	char name[256];
-	struct nodes *ns = setup();
-	uint64_t a = enter(ns, ROOT, "x"), found;
+	uint64_t a = enter(ROOT, "x"), found;
 
 	memset(name, 'x', sizeof(name));
 	for (size_t i = 1; i < sizeof(lens) / sizeof(lens[0]); i++) {
@@ -491,7 +460,6 @@ TEST(a_rename_keeps_no_long_name)
 			1);
 		assert_int_equal(found, a);
 	}
-	nodes_free(ns);
 }
 
 TEST(memory_goes_back_after_a_large_walk)
@@ -500,27 +468,24 @@ TEST(memory_goes_back_after_a_large_walk)
 		N = 100000
 	};
 	uint64_t *ids = calloc(N, sizeof(*ids));
-	struct nodes *ns = setup();
 	char name[20];
 
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < N; i++) {
 			snprintf(name, sizeof(name), "n%d", i);
-			ids[i] = enter(ns, ROOT, name);
+			ids[i] = enter(ROOT, name);
 		}
-		assert_int_equal(live(ns), N + 1);
+		assert_int_equal(live(), N + 1);
 		for (int i = 0; i < N; i++)
 			nodes_forget(ns, ids[i], 1);
-		assert_int_equal(live(ns), 1);
+		assert_int_equal(live(), 1);
 	}
 	free(ids);
-	nodes_free(ns);
 }
 
 TEST(a_table_has_rows_when_a_child_is_one_or_there_are_many)
 {
-	struct nodes *ns = setup();
-	uint64_t table = enter(ns, ROOT, "T"), id;
+	uint64_t table = enter(ROOT, "T"), id;
 	char name[8];
 
 	assert_false(nodes_have_rows(ns, table));
@@ -537,13 +502,12 @@ TEST(a_table_has_rows_when_a_child_is_one_or_there_are_many)
 				 0);
 	}
 	assert_true(nodes_have_rows(ns, table));
-	id = enter(ns, table, "R");
+	id = enter(table, "R");
 	assert_true(nodes_have_rows(ns, table));
 	assert_false(nodes_have_rows(ns, id));
-	nodes_free(ns);
 }
 
-static uint64_t enter_version(struct nodes *ns, uint64_t column, int64_t ts)
+static uint64_t enter_version(uint64_t column, int64_t ts)
 {
 	char name[32];
 	uint64_t id;
@@ -556,7 +520,7 @@ static uint64_t enter_version(struct nodes *ns, uint64_t column, int64_t ts)
 }
 
 /* -1 = none. */
-static int64_t oldest(struct nodes *ns, uint64_t column)
+static int64_t oldest(uint64_t column)
 {
 	uint64_t id;
 	int64_t ts;
@@ -585,14 +549,13 @@ static uint64_t columns[COLUMNS], versions[COLUMNS];
 /* Columns with versions, then nothing; what lies behind them in the heap stays. */
 static void *walk_columns(void *arg)
 {
-	struct nodes *ns = arg;
 	char name[20];
 	void *behind;
 
 	for (int i = 0; i < COLUMNS; i++) {
 		snprintf(name, sizeof(name), "q%d", i);
-		columns[i] = enter(ns, ROOT, name);
-		versions[i] = enter_version(ns, columns[i], 1);
+		columns[i] = enter(ROOT, name);
+		versions[i] = enter_version(columns[i], 1);
 	}
 	behind = malloc(64);
 	for (int i = 0; i < COLUMNS; i++) {
@@ -607,7 +570,6 @@ TEST(the_heap_goes_back_when_many_columns_are_forgotten)
 #if !defined(__GLIBC__) || SANITIZED_ADDRESS || SANITIZED_THREAD
 	skip(); /* another allocator */
 #endif
-	struct nodes *ns = setup();
 	pthread_t thread;
 	long before;
 	void *behind;
@@ -618,11 +580,10 @@ TEST(the_heap_goes_back_when_many_columns_are_forgotten)
 	before = heap_kib();
 	pthread_create(&thread, NULL, walk_columns, ns);
 	pthread_join(thread, &behind);
-	assert_int_equal(live(ns), 1);
+	assert_int_equal(live(), 1);
 	/* Kept by the heap it would be 10 MiB; an emulator takes some as well. */
 	assert_in_range(heap_kib(), 0, before + 5120);
 	free(behind);
-	nodes_free(ns);
 }
 
 static void drop_nothing(struct node *n)
@@ -682,8 +643,7 @@ TEST(the_oldest_version_is_found_whatever_the_order)
 	enum {
 		N = 300
 	};
-	struct nodes *ns = setup();
-	uint64_t column = enter(ns, ROOT, "q"), ids[N];
+	uint64_t column = enter(ROOT, "q"), ids[N];
 	bool there[N] = {false};
 	unsigned seed = 5;
 
@@ -691,36 +651,33 @@ TEST(the_oldest_version_is_found_whatever_the_order)
 		int k = rand_r(&seed) % N, least = 0;
 
 		if (!there[k])
-			ids[k] = enter_version(ns, column, 10 * k);
+			ids[k] = enter_version(column, 10 * k);
 		else
 			nodes_forget(ns, ids[k], 1);
 		there[k] = !there[k];
 		while (least < N && !there[least])
 			least++;
-		assert_int_equal(oldest(ns, column),
-				 least < N ? 10 * least : -1);
+		assert_int_equal(oldest(column), least < N ? 10 * least : -1);
 	}
 	for (int k = 0; k < N; k++)
 		if (there[k])
 			nodes_forget(ns, ids[k], 1);
-	assert_int_equal(oldest(ns, column), -1);
+	assert_int_equal(oldest(column), -1);
 	nodes_forget(ns, column, 1);
-	assert_int_equal(live(ns), 1);
-	nodes_free(ns);
+	assert_int_equal(live(), 1);
 }
 
 /* The kernel may believe each of the answers to requests that overlap. */
 TEST(of_times_that_were_told_at_once_the_earliest_is_believed)
 {
-	struct nodes *ns = setup();
-	uint64_t column = enter(ns, ROOT, "q"), version;
+	uint64_t column = enter(ROOT, "q"), version;
 	bool first, second;
 
 	/* Without a version there is nothing to note. */
 	assert_false(nodes_ask(ns, column));
 	nodes_told(ns, column, false, 5);
 	assert_false(nodes_shows(ns, column, 5));
-	version = enter_version(ns, column, 1);
+	version = enter_version(column, 1);
 	assert_false(nodes_shows(ns, column, 1));
 
 	first = nodes_ask(ns, column);
@@ -738,7 +695,7 @@ TEST(of_times_that_were_told_at_once_the_earliest_is_believed)
 
 	/* What a look-up tells meanwhile is not noted. */
 	first = nodes_ask(ns, column);
-	assert_int_equal(enter(ns, ROOT, "q"), column);
+	assert_int_equal(enter(ROOT, "q"), column);
 	nodes_told(ns, column, first, 9);
 	assert_false(nodes_shows(ns, column, 1));
 	first = nodes_ask(ns, column);
@@ -751,44 +708,41 @@ TEST(of_times_that_were_told_at_once_the_earliest_is_believed)
 	nodes_told(ns, column, first, INT64_MIN);
 	assert_false(nodes_shows(ns, column, 1));
 	nodes_forget(ns, version, 1);
-	nodes_free(ns);
 }
 
 TEST(a_version_is_the_oldest_while_it_bears_the_name)
 {
-	struct nodes *ns = setup();
-	uint64_t column = enter(ns, ROOT, "q"), other = enter(ns, ROOT, "p");
-	uint64_t five = enter_version(ns, column, 5);
+	uint64_t column = enter(ROOT, "q"), other = enter(ROOT, "p");
+	uint64_t five = enter_version(column, 5);
 
-	enter_version(ns, column, 7);
-	enter_version(ns, column, 6);
-	enter(ns, column, "4");
-	assert_int_equal(oldest(ns, column), 5);
-	assert_int_equal(oldest(ns, other), -1);
+	enter_version(column, 7);
+	enter_version(column, 6);
+	enter(column, "4");
+	assert_int_equal(oldest(column), 5);
+	assert_int_equal(oldest(other), -1);
 	nodes_pass_over(ns, five);
-	assert_int_equal(oldest(ns, column), 6);
-	assert_int_equal(enter_version(ns, column, 5), five);
-	assert_int_equal(oldest(ns, column), 5);
+	assert_int_equal(oldest(column), 6);
+	assert_int_equal(enter_version(column, 5), five);
+	assert_int_equal(oldest(column), 5);
 	/* To another name, on top of another, to another column, to none. */
 	nodes_rename(ns, column, bytes_str("5"), column, bytes_str("8"),
 		     NODE_VERSION, 9);
-	assert_int_equal(oldest(ns, column), 6);
+	assert_int_equal(oldest(column), 6);
 	nodes_rename(ns, column, bytes_str("8"), column, bytes_str("6"),
 		     NODE_VERSION, 9);
-	assert_int_equal(oldest(ns, column), 6);
+	assert_int_equal(oldest(column), 6);
 	nodes_rename(ns, column, bytes_str("6"), other, bytes_str("9"),
 		     NODE_VERSION, 9);
-	assert_int_equal(oldest(ns, column), 7);
-	assert_int_equal(oldest(ns, other), 9);
+	assert_int_equal(oldest(column), 7);
+	assert_int_equal(oldest(other), 9);
 	nodes_rename(ns, column, bytes_str("7"), column, bytes_str("x"),
 		     NODE_SCRATCH, 9);
-	assert_int_equal(oldest(ns, column), -1);
+	assert_int_equal(oldest(column), -1);
 	nodes_rename(ns, column, bytes_str("x"), column, bytes_str("3"),
 		     NODE_VERSION, 9);
-	assert_int_equal(oldest(ns, column), 3);
+	assert_int_equal(oldest(column), 3);
 	nodes_detach(ns, column, bytes_str("3"));
-	assert_int_equal(oldest(ns, column), -1);
-	nodes_free(ns);
+	assert_int_equal(oldest(column), -1);
 }
 
 struct worker {
@@ -824,7 +778,6 @@ static void *enter_and_forget(void *arg)
 
 TEST(counts_are_exact_over_threads)
 {
-	struct nodes *ns = setup();
 	struct worker w[4];
 	pthread_t threads[4];
 
@@ -834,6 +787,5 @@ TEST(counts_are_exact_over_threads)
 	}
 	for (int i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
-	assert_int_equal(live(ns), 1);
-	nodes_free(ns);
+	assert_int_equal(live(), 1);
 }

@@ -21,32 +21,32 @@ static struct bytes str(const char *s)
 }
 
 /* A store with the table t of families f and g. */
-struct fixture {
+static struct {
 	struct store *s;
 	struct table *t;
-};
+} the;
 
-static struct fixture begin(void)
+static int begin(void **state)
 {
-	struct fixture f = {0};
-
 	now = 1000;
-	assert_int_equal(ref_store_open(clock_now, true, &f.s), 0);
-	assert_int_equal(store_table_create(f.s, str("t"), NULL), 0);
-	assert_int_equal(table_open(f.s, str("t"), &f.t), 0);
-	assert_int_equal(table_add_family(f.t, str("f")), 0);
-	assert_int_equal(table_add_family(f.t, str("g")), 0);
-	return f;
+	assert_int_equal(ref_store_open(clock_now, true, &the.s), 0);
+	assert_int_equal(store_table_create(the.s, str("t"), NULL), 0);
+	assert_int_equal(table_open(the.s, str("t"), &the.t), 0);
+	assert_int_equal(table_add_family(the.t, str("f")), 0);
+	assert_int_equal(table_add_family(the.t, str("g")), 0);
+	return 0;
 }
 
-static void end(struct fixture *f)
+static int end(void **state)
 {
-	table_unref(f->t);
-	assert_int_equal(store_close(f->s), 0);
+	table_unref(the.t);
+	return store_close(the.s);
 }
 
-static int put(struct fixture *f, const char *row, const char *family,
-	       const char *qualifier, int64_t ts, const char *value)
+EACH_TEST_IN(begin, end);
+
+static int put(const char *row, const char *family, const char *qualifier,
+	       int64_t ts, const char *value)
 {
 	struct change c = {.op = CHANGE_PUT,
 			   .family = str(family),
@@ -55,14 +55,14 @@ static int put(struct fixture *f, const char *row, const char *family,
 			   .value = str(value)};
 	struct mutation m = {.row = str(row), .changes = &c, .nchanges = 1};
 
-	return table_mutate(f->t, &m, 0);
+	return table_mutate(the.t, &m, 0);
 }
 
-static int change(struct fixture *f, struct change c)
+static int change(struct change c)
 {
 	struct mutation m = {.row = str("r"), .changes = &c, .nchanges = 1};
 
-	return table_mutate(f->t, &m, 0);
+	return table_mutate(the.t, &m, 0);
 }
 
 static uint64_t stat_value(struct store *s, const char *name)
@@ -78,37 +78,34 @@ static uint64_t stat_value(struct store *s, const char *name)
 
 TEST(newest_version_is_read_back)
 {
-	struct fixture f = begin();
 	struct buf hold = {0};
 	struct cell cell;
 
-	assert_int_equal(put(&f, "r", "f", "q", 10, "old"), 1);
-	assert_int_equal(put(&f, "r", "f", "q", 20, "new"), 1);
-	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), TS_MAX,
+	assert_int_equal(put("r", "f", "q", 10, "old"), 1);
+	assert_int_equal(put("r", "f", "q", 20, "new"), 1);
+	assert_int_equal(table_get(the.t, str("r"), str("f"), str("q"), TS_MAX,
 				   NULL, &cell, &hold),
 			 1);
 	assert_int_equal(cell.ts, 20);
 	assert_true(bytes_eq(cell.value, str("new")));
 	assert_true(bytes_eq(cell.row, str("r")));
-	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), 19, NULL,
-				   &cell, NULL),
+	assert_int_equal(table_get(the.t, str("r"), str("f"), str("q"), 19,
+				   NULL, &cell, NULL),
 			 1);
 	assert_int_equal(cell.ts, 10);
 	assert_null(cell.value.data);
 	assert_int_equal(cell.value.len, 3);
-	assert_int_equal(table_get_version(f.t, str("r"), str("f"), str("q"),
+	assert_int_equal(table_get_version(the.t, str("r"), str("f"), str("q"),
 					   15, NULL, &cell, &hold),
 			 0);
-	assert_int_equal(table_get_version(f.t, str("r"), str("f"), str("q"),
+	assert_int_equal(table_get_version(the.t, str("r"), str("f"), str("q"),
 					   10, NULL, NULL, NULL),
 			 1);
 	buf_free(&hold);
-	end(&f);
 }
 
 TEST(names_of_a_wrong_length_are_refused_with_a_sentence)
 {
-	struct fixture f = begin();
 	struct scan *sc;
 	char *row = calloc(1, ROW_LEN_MAX + 2);
 	struct change c = {.op = CHANGE_PUT, .family = str("f")};
@@ -116,53 +113,49 @@ TEST(names_of_a_wrong_length_are_refused_with_a_sentence)
 	struct scan_spec spec = {0};
 
 	assert_non_null(row);
-	assert_int_equal(put(&f, "", "f", "q", 1, "v"), -EINVAL);
+	assert_int_equal(put("", "f", "q", 1, "v"), -EINVAL);
 	assert_non_null(strstr(store_why(), "row key is empty"));
-	assert_int_equal(put(&f, "r", "", "q", 1, "v"), -EINVAL);
+	assert_int_equal(put("r", "", "q", 1, "v"), -EINVAL);
 	assert_non_null(strstr(store_why(), "family name is empty"));
 	m.row = bytes_of(row, ROW_LEN_MAX + 1);
-	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	assert_int_equal(table_mutate(the.t, &m, 0), -EINVAL);
 	assert_non_null(strstr(store_why(), "32768"));
 	m.row = bytes_of(row, ROW_LEN_MAX);
 	c.qualifier = bytes_of(row, QUALIFIER_LEN_MAX);
-	assert_int_equal(table_mutate(f.t, &m, 0), 1);
+	assert_int_equal(table_mutate(the.t, &m, 0), 1);
 	c.qualifier.len++;
-	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	assert_int_equal(table_mutate(the.t, &m, 0), -EINVAL);
 	c.qualifier.len = 0;
 	c.family = bytes_of(row, FAMILY_LEN_MAX + 1);
-	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	assert_int_equal(table_mutate(the.t, &m, 0), -EINVAL);
 	/* A bound may be the successor of the longest key. */
 	spec.row_stop = bytes_of(row, ROW_LEN_MAX + 1);
-	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
+	assert_int_equal(scan_open(the.t, &spec, &sc), 0);
 	scan_close(sc);
 	spec.row_stop.len++;
-	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	assert_int_equal(scan_open(the.t, &spec, &sc), -EINVAL);
 	free(row);
-	end(&f);
 }
 
 TEST(timestamps_out_of_range_are_refused)
 {
-	struct fixture f = begin();
 	struct scan *sc;
 	struct scan_spec spec = {.ts_min = 5, .ts_max = 4};
 
-	assert_int_equal(put(&f, "r", "f", "q", -1, "v"), -EINVAL);
-	assert_int_equal(put(&f, "r", "f", "q", TS_MAX, "v"), 1);
-	assert_int_equal(put(&f, "r", "f", "q", 0, "v"), 1);
-	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), TS_AUTO,
+	assert_int_equal(put("r", "f", "q", -1, "v"), -EINVAL);
+	assert_int_equal(put("r", "f", "q", TS_MAX, "v"), 1);
+	assert_int_equal(put("r", "f", "q", 0, "v"), 1);
+	assert_int_equal(table_get(the.t, str("r"), str("f"), str("q"), TS_AUTO,
 				   NULL, NULL, NULL),
 			 -EINVAL);
-	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	assert_int_equal(scan_open(the.t, &spec, &sc), -EINVAL);
 	assert_non_null(strstr(store_why(), "no time range"));
 	spec.ts_min = -1;
-	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
-	end(&f);
+	assert_int_equal(scan_open(the.t, &spec, &sc), -EINVAL);
 }
 
 TEST(shapes_that_mean_nothing_are_refused)
 {
-	struct fixture f = begin();
 	struct mutation none = {.row = str("r")};
 	struct check bad = {.op = 99, .family = str("f")};
 	struct change ok = {.op = CHANGE_PUT, .family = str("f")};
@@ -175,53 +168,49 @@ TEST(shapes_that_mean_nothing_are_refused)
 	struct scan *sc;
 	size_t done;
 
-	assert_int_equal(table_mutate(f.t, &none, 0), -EINVAL);
-	assert_int_equal(change(&f, (struct change){.op = 5}), -EINVAL);
-	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE_FAMILY,
-						    .family = str("f"),
-						    .qualifier = str("q")}),
+	assert_int_equal(table_mutate(the.t, &none, 0), -EINVAL);
+	assert_int_equal(change((struct change){.op = 5}), -EINVAL);
+	assert_int_equal(change((struct change){.op = CHANGE_DELETE_FAMILY,
+						.family = str("f"),
+						.qualifier = str("q")}),
 			 -EINVAL);
-	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE_ROW,
-						    .family = str("f")}),
+	assert_int_equal(change((struct change){.op = CHANGE_DELETE_ROW,
+						.family = str("f")}),
 			 -EINVAL);
-	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE,
-						    .family = str("f"),
-						    .value = str("v")}),
+	assert_int_equal(change((struct change){.op = CHANGE_DELETE,
+						.family = str("f"),
+						.value = str("v")}),
 			 -EINVAL);
-	assert_int_equal(change(&f, (struct change){.op = CHANGE_DELETE,
-						    .family = str("f"),
-						    .ttl_ms = 5}),
+	assert_int_equal(change((struct change){.op = CHANGE_DELETE,
+						.family = str("f"),
+						.ttl_ms = 5}),
 			 -EINVAL);
-	assert_int_equal(change(&f, (struct change){.op = CHANGE_INCREMENT,
-						    .family = str("f"),
-						    .value = str("v")}),
+	assert_int_equal(change((struct change){.op = CHANGE_INCREMENT,
+						.family = str("f"),
+						.value = str("v")}),
 			 -EINVAL);
-	assert_int_equal(table_mutate(f.t, &checked, 0), -EINVAL);
+	assert_int_equal(table_mutate(the.t, &checked, 0), -EINVAL);
 	bad.op = CHECK_ABSENT;
-	assert_int_equal(table_mutate_many(f.t, &checked, 1, 0, &done),
+	assert_int_equal(table_mutate_many(the.t, &checked, 1, 0, &done),
 			 -EINVAL);
 	assert_int_equal(done, 0);
-	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
-	end(&f);
+	assert_int_equal(scan_open(the.t, &spec, &sc), -EINVAL);
 }
 
 TEST(values_over_the_limit_are_too_big)
 {
-	struct fixture f = begin();
 	/* Only the length is looked at before it is refused. */
 	struct change c = {.op = CHANGE_PUT,
 			   .family = str("f"),
 			   .value = bytes_of("", VALUE_LEN_MAX + 1ul)};
 
-	assert_int_equal(change(&f, c), -EFBIG);
+	assert_int_equal(change(c), -EFBIG);
 	assert_non_null(strstr(store_why(), "split"));
-	end(&f);
 }
 
 /* Only counts and lengths are looked at before these are refused. */
 TEST(more_than_a_call_takes_is_refused)
 {
-	struct fixture f = begin();
 	struct change c[3];
 	struct mutation m = {
 		.row = str("r"), .changes = c, .nchanges = 3, .nchecks = 0};
@@ -233,72 +222,69 @@ TEST(more_than_a_call_takes_is_refused)
 		c[i] = (struct change){.op = CHANGE_PUT,
 				       .family = str("f"),
 				       .value = bytes_of("", VALUE_LEN_MAX)};
-	assert_int_equal(table_mutate(f.t, &m, 0), -EFBIG);
+	assert_int_equal(table_mutate(the.t, &m, 0), -EFBIG);
 	assert_non_null(strstr(store_why(), "at most 536870912 are allowed"));
 	m.nchanges = MUTATION_CHANGES_MAX + 1;
-	assert_int_equal(table_mutate(f.t, &m, 0), -EINVAL);
+	assert_int_equal(table_mutate(the.t, &m, 0), -EINVAL);
 	assert_non_null(strstr(store_why(), "at most 1048576 are allowed"));
 	spec.ncolumns = SCAN_COLUMNS_MAX + 1;
-	assert_int_equal(scan_open(f.t, &spec, &sc), -EINVAL);
+	assert_int_equal(scan_open(the.t, &spec, &sc), -EINVAL);
 	assert_non_null(strstr(store_why(), "at most 65536 are allowed"));
 	memset(name, 's', sizeof(name));
-	assert_int_equal(store_snapshot_create(
-				 f.s, f.t, bytes_of(name, SNAPSHOT_NAME_MAX)),
-			 0);
 	assert_int_equal(
-		store_snapshot_create(f.s, f.t, bytes_of(name, sizeof(name))),
-		-EINVAL);
-	assert_int_equal(store_snapshot_rename(
-				 f.s, f.t, bytes_of(name, SNAPSHOT_NAME_MAX),
-				 bytes_of(name, sizeof(name))),
+		store_snapshot_create(the.s, the.t,
+				      bytes_of(name, SNAPSHOT_NAME_MAX)),
+		0);
+	assert_int_equal(store_snapshot_create(the.s, the.t,
+					       bytes_of(name, sizeof(name))),
 			 -EINVAL);
-	assert_int_equal(store_snapshot_drop(f.s, f.t,
+	assert_int_equal(
+		store_snapshot_rename(the.s, the.t,
+				      bytes_of(name, SNAPSHOT_NAME_MAX),
+				      bytes_of(name, sizeof(name))),
+		-EINVAL);
+	assert_int_equal(store_snapshot_drop(the.s, the.t,
 					     bytes_of(name, SNAPSHOT_NAME_MAX)),
 			 0);
-	end(&f);
 }
 
 TEST(a_store_opened_read_only_changes_nothing)
 {
-	struct fixture f = begin();
 	struct schema schema = {0};
 
-	assert_int_equal(table_schema(f.t, &schema), 0);
-	f.s->read_only = true;
-	assert_true(store_is_read_only(f.s));
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), -EPERM);
+	assert_int_equal(table_schema(the.t, &schema), 0);
+	the.s->read_only = true;
+	assert_true(store_is_read_only(the.s));
+	assert_int_equal(put("r", "f", "q", 1, "v"), -EPERM);
 	assert_non_null(strstr(store_why(), "read-only"));
-	assert_int_equal(table_add_family(f.t, str("h")), -EPERM);
-	assert_int_equal(table_alter(f.t, &schema, false), -EPERM);
-	assert_int_equal(store_table_create(f.s, str("u"), NULL), -EPERM);
-	assert_int_equal(store_table_drop(f.s, str("t"), false), -EPERM);
-	assert_int_equal(store_table_rename(f.s, str("t"), str("u")), -EPERM);
-	assert_int_equal(store_flush(f.s, NULL), -EPERM);
-	assert_int_equal(store_compact(f.s, NULL), -EPERM);
-	assert_int_equal(store_sync(f.s), 0);
-	assert_int_equal(table_has_row(f.t, str("r")), 0);
+	assert_int_equal(table_add_family(the.t, str("h")), -EPERM);
+	assert_int_equal(table_alter(the.t, &schema, false), -EPERM);
+	assert_int_equal(store_table_create(the.s, str("u"), NULL), -EPERM);
+	assert_int_equal(store_table_drop(the.s, str("t"), false), -EPERM);
+	assert_int_equal(store_table_rename(the.s, str("t"), str("u")), -EPERM);
+	assert_int_equal(store_flush(the.s, NULL), -EPERM);
+	assert_int_equal(store_compact(the.s, NULL), -EPERM);
+	assert_int_equal(store_sync(the.s), 0);
+	assert_int_equal(table_has_row(the.t, str("r")), 0);
 	schema_free(&schema);
-	end(&f);
 }
 
 TEST(what_is_kept_beside_the_store_has_a_plain_name)
 {
-	struct fixture f = begin();
 	char longest[257];
 
 	memset(longest, 'x', sizeof(longest));
-	assert_int_equal(store_keep(f.s, str(""), str("x")), -EINVAL);
-	assert_int_equal(store_keep(f.s, str(".x"), str("x")), -EINVAL);
-	assert_int_equal(store_keep(f.s, str("a/b"), str("x")), -EINVAL);
-	assert_int_equal(store_keep(f.s, bytes_of("a\0b", 3), str("x")),
+	assert_int_equal(store_keep(the.s, str(""), str("x")), -EINVAL);
+	assert_int_equal(store_keep(the.s, str(".x"), str("x")), -EINVAL);
+	assert_int_equal(store_keep(the.s, str("a/b"), str("x")), -EINVAL);
+	assert_int_equal(store_keep(the.s, bytes_of("a\0b", 3), str("x")),
 			 -EINVAL);
-	assert_int_equal(store_keep(f.s, bytes_of(longest, 256), str("x")),
+	assert_int_equal(store_keep(the.s, bytes_of(longest, 256), str("x")),
 			 -EINVAL);
 	/* The reference is in no directory. */
-	assert_int_equal(store_keep(f.s, bytes_of(longest, 255), str("x")),
+	assert_int_equal(store_keep(the.s, bytes_of(longest, 255), str("x")),
 			 -EOPNOTSUPP);
 	assert_non_null(strstr(store_why(), "directory"));
-	end(&f);
 }
 
 static void refuses(int r, enum store_ability a)
@@ -309,7 +295,6 @@ static void refuses(int r, enum store_ability a)
 
 TEST(what_a_store_cannot_is_refused_in_words)
 {
-	struct fixture f = begin();
 	struct scan_spec past = {.has_as_of = true, .as_of = 5};
 	struct snapshot_info info = {0};
 	struct store_space space;
@@ -318,91 +303,84 @@ TEST(what_a_store_cannot_is_refused_in_words)
 	struct scan *sc;
 
 	for (unsigned a = 0; a < STORE_ABILITIES; a++)
-		assert_int_equal(store_can(f.s, a), a != CAN_KEEP);
-	assert_int_equal(store_snapshot_create(f.s, f.t, str("own")), 0);
-	f.s->can = 0;
-	refuses(scan_open(f.t, &past, &sc), CAN_SHOW_PAST);
-	refuses(snapshot_take(f.s, &snap), CAN_VIEW_NOW);
-	refuses(store_snapshot_create(f.s, NULL, str("a")), CAN_SNAPSHOT_ALL);
-	refuses(store_snapshot_rename(f.s, f.t, str("own"), str("b")),
+		assert_int_equal(store_can(the.s, a), a != CAN_KEEP);
+	assert_int_equal(store_snapshot_create(the.s, the.t, str("own")), 0);
+	the.s->can = 0;
+	refuses(scan_open(the.t, &past, &sc), CAN_SHOW_PAST);
+	refuses(snapshot_take(the.s, &snap), CAN_VIEW_NOW);
+	refuses(store_snapshot_create(the.s, NULL, str("a")), CAN_SNAPSHOT_ALL);
+	refuses(store_snapshot_rename(the.s, the.t, str("own"), str("b")),
 		CAN_RENAME_SNAPSHOT);
-	refuses(store_table_rename(f.s, str("t"), str("u")), CAN_RENAME_TABLE);
-	refuses(table_info(f.t, &held), CAN_TELL_INFO);
-	refuses(store_space(f.s, &space), CAN_TELL_SPACE);
-	refuses(store_keep(f.s, str("x"), str("x")), CAN_KEEP);
+	refuses(store_table_rename(the.s, str("t"), str("u")),
+		CAN_RENAME_TABLE);
+	refuses(table_info(the.t, &held), CAN_TELL_INFO);
+	refuses(store_space(the.s, &space), CAN_TELL_SPACE);
+	refuses(store_keep(the.s, str("x"), str("x")), CAN_KEEP);
 	/* Nothing is known of a ttl, so there may be one. */
-	assert_int_equal(table_has_ttl(f.t), 1);
+	assert_int_equal(table_has_ttl(the.t), 1);
 	/* And nothing has happened. */
-	assert_int_equal(store_snapshot_next(f.s, f.t, str(""), &info), 1);
+	assert_int_equal(store_snapshot_next(the.s, the.t, str(""), &info), 1);
 	assert_string_equal(info.name, "own");
-	assert_int_equal(store_snapshot_next(f.s, NULL, str(""), &info), 0);
-	assert_int_equal(store_snapshot_drop(f.s, f.t, str("own")), 0);
-	end(&f);
+	assert_int_equal(store_snapshot_next(the.s, NULL, str(""), &info), 0);
+	assert_int_equal(store_snapshot_drop(the.s, the.t, str("own")), 0);
 }
 
 TEST(a_table_keeps_its_identity_over_a_rename)
 {
-	struct fixture f = begin();
 	struct table *t = NULL;
 	char name[TABLE_NAME_LEN_MAX + 1];
 
-	assert_int_equal(store_table_rename(f.s, str("t"), str("new")), 0);
-	assert_int_equal(table_open(f.s, str("t"), &t), -ENOENT);
-	assert_int_equal(table_open(f.s, str("new"), &t), 0);
-	assert_ptr_equal(t, f.t);
-	assert_int_equal(table_id(t), table_id(f.t));
+	assert_int_equal(store_table_rename(the.s, str("t"), str("new")), 0);
+	assert_int_equal(table_open(the.s, str("t"), &t), -ENOENT);
+	assert_int_equal(table_open(the.s, str("new"), &t), 0);
+	assert_ptr_equal(t, the.t);
+	assert_int_equal(table_id(t), table_id(the.t));
 	assert_int_equal(table_name(t, name), 0);
 	assert_string_equal(name, "new");
 	table_unref(t);
-	end(&f);
 }
 
 TEST(a_dropped_table_lives_until_its_last_reference)
 {
-	struct fixture f = begin();
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct scan *sc = NULL, *none = NULL;
 	struct cell cell;
 
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(store_table_drop(f.s, str("t"), true), -ENOTEMPTY);
-	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
-	assert_int_equal(store_table_drop(f.s, str("t"), false), 0);
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), -ENOENT);
-	assert_int_equal(scan_open(f.t, &spec, &none), -ENOENT);
-	table_unref(f.t);
-	f.t = NULL;
+	assert_int_equal(put("r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_table_drop(the.s, str("t"), true), -ENOTEMPTY);
+	assert_int_equal(scan_open(the.t, &spec, &sc), 0);
+	assert_int_equal(store_table_drop(the.s, str("t"), false), 0);
+	assert_int_equal(put("r", "f", "q", 1, "v"), -ENOENT);
+	assert_int_equal(scan_open(the.t, &spec, &none), -ENOENT);
+	table_unref(the.t);
+	the.t = NULL;
 	/* The scan holds the table. */
 	assert_int_equal(scan_next(sc, &cell), 1);
 	assert_true(bytes_eq(cell.value, str("v")));
 	assert_int_equal(scan_next(sc, &cell), 0);
 	scan_close(sc);
-	end(&f);
 }
 
 TEST(a_family_is_declared_once_and_not_in_a_fixed_table)
 {
-	struct fixture f = begin();
 	struct schema schema = {0};
-	uint64_t before = table_schema_version(f.t);
+	uint64_t before = table_schema_version(the.t);
 
-	assert_int_equal(table_add_family(f.t, str("f")), -EEXIST);
-	assert_int_equal(table_add_family(f.t, str("a:b")), -EINVAL);
-	assert_int_equal(table_schema_version(f.t), before);
-	assert_int_equal(put(&f, "r", "h", "q", 1, "v"), -EPERM);
-	assert_int_equal(table_schema(f.t, &schema), 0);
+	assert_int_equal(table_add_family(the.t, str("f")), -EEXIST);
+	assert_int_equal(table_add_family(the.t, str("a:b")), -EINVAL);
+	assert_int_equal(table_schema_version(the.t), before);
+	assert_int_equal(put("r", "h", "q", 1, "v"), -EPERM);
+	assert_int_equal(table_schema(the.t, &schema), 0);
 	schema.fixed = true;
-	assert_int_equal(table_alter(f.t, &schema, false), 0);
-	assert_int_equal(table_add_family(f.t, str("h")), -EPERM);
+	assert_int_equal(table_alter(the.t, &schema, false), 0);
+	assert_int_equal(table_add_family(the.t, str("h")), -EPERM);
 	assert_non_null(strstr(store_why(), "fixed"));
 	schema_free(&schema);
-	end(&f);
 }
 
 /* A % takes three bytes in the name of a file. */
 TEST(a_family_that_no_file_can_be_named_after_is_refused)
 {
-	struct fixture f = begin();
 	struct family_attrs attrs;
 	struct alter there = {0};
 	struct schema schema;
@@ -411,26 +389,25 @@ TEST(a_family_that_no_file_can_be_named_after_is_refused)
 	family_attrs_default(&attrs);
 	memset(name, '%', 86);
 	name[86] = '\0';
-	assert_int_equal(table_add_family(f.t, str(name)), -ENAMETOOLONG);
+	assert_int_equal(table_add_family(the.t, str(name)), -ENAMETOOLONG);
 	assert_non_null(strstr(store_why(), "258 bytes"));
-	assert_int_equal(table_schema(f.t, &schema), 0);
+	assert_int_equal(table_schema(the.t, &schema), 0);
 	assert_int_equal(schema_add(&schema, str(name), &attrs), 0);
-	assert_int_equal(table_alter(f.t, &schema, false), -ENAMETOOLONG);
-	assert_int_equal(store_table_create(f.s, str("u"), &schema),
+	assert_int_equal(table_alter(the.t, &schema, false), -ENAMETOOLONG);
+	assert_int_equal(store_table_create(the.s, str("u"), &schema),
 			 -ENAMETOOLONG);
 	/* One that is there, by another program, hinders no other change. */
 	there.to = schema;
-	assert_int_equal(f.s->ops->table_alter(f.t, &there), 0);
+	assert_int_equal(the.s->ops->table_alter(the.t, &there), 0);
 	schema.mode = 0700;
-	assert_int_equal(table_alter(f.t, &schema, false), 0);
+	assert_int_equal(table_alter(the.t, &schema, false), 0);
 	assert_int_equal(schema_add(&there.drop, str(name), &attrs), 0);
 	assert_int_equal(schema_remove(&there.to, str(name)), 0);
-	assert_int_equal(table_change(f.t, &there), 0);
+	assert_int_equal(table_change(the.t, &there), 0);
 	alter_free(&there);
 	name[0] = '-';
 	name[85] = '\0';
-	assert_int_equal(table_add_family(f.t, str(name)), 0);
-	end(&f);
+	assert_int_equal(table_add_family(the.t, str(name)), 0);
 }
 
 struct adder {
@@ -453,13 +430,12 @@ static void *add_families(void *arg)
 
 TEST(families_added_at_once_are_all_there)
 {
-	struct fixture f = begin();
 	struct schema schema = {0};
 	pthread_t threads[4];
 	struct adder adders[4];
 
 	for (int i = 0; i < 4; i++) {
-		adders[i] = (struct adder){f.t, (char)('A' + i)};
+		adders[i] = (struct adder){the.t, (char)('A' + i)};
 		assert_int_equal(pthread_create(&threads[i], NULL, add_families,
 						&adders[i]),
 				 0);
@@ -470,55 +446,49 @@ TEST(families_added_at_once_are_all_there)
 		assert_int_equal(pthread_join(threads[i], &failed), 0);
 		assert_null(failed);
 	}
-	assert_int_equal(table_schema(f.t, &schema), 0);
+	assert_int_equal(table_schema(the.t, &schema), 0);
 	assert_int_equal(schema.nfamilies, 2 + 4 * 26);
 	schema_free(&schema);
-	end(&f);
 }
 
 TEST(a_schema_out_of_order_is_refused)
 {
-	struct fixture f = begin();
 	struct schema schema = {0};
 	struct family_schema swap;
 
-	assert_int_equal(table_schema(f.t, &schema), 0);
+	assert_int_equal(table_schema(the.t, &schema), 0);
 	swap = schema.families[0];
 	schema.families[0] = schema.families[1];
 	schema.families[1] = swap;
-	assert_int_equal(table_alter(f.t, &schema, false), -EINVAL);
-	assert_int_equal(store_table_create(f.s, str("u"), &schema), -EINVAL);
+	assert_int_equal(table_alter(the.t, &schema, false), -EINVAL);
+	assert_int_equal(store_table_create(the.s, str("u"), &schema), -EINVAL);
 	schema.families[1] = schema.families[0];
-	assert_int_equal(table_alter(f.t, &schema, false), -EINVAL);
+	assert_int_equal(table_alter(the.t, &schema, false), -EINVAL);
 	memset(schema.families[0].name, 'x', sizeof(schema.families[0].name));
-	assert_int_equal(table_alter(f.t, &schema, false), -EINVAL);
+	assert_int_equal(table_alter(the.t, &schema, false), -EINVAL);
 	schema_free(&schema);
-	end(&f);
 }
 
 TEST(calls_are_counted)
 {
-	struct fixture f = begin();
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct scan *sc = NULL;
 	struct cell cell;
-	uint64_t errors = stat_value(f.s, "errors_total");
+	uint64_t errors = stat_value(the.s, "errors_total");
 
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(put(&f, "", "f", "q", 1, "v"), -EINVAL);
-	assert_int_equal(stat_value(f.s, "mutations_total"), 1);
-	assert_int_equal(stat_value(f.s, "errors_total"), errors + 1);
-	assert_int_equal(scan_open(f.t, &spec, &sc), 0);
+	assert_int_equal(put("r", "f", "q", 1, "v"), 1);
+	assert_int_equal(put("", "f", "q", 1, "v"), -EINVAL);
+	assert_int_equal(stat_value(the.s, "mutations_total"), 1);
+	assert_int_equal(stat_value(the.s, "errors_total"), errors + 1);
+	assert_int_equal(scan_open(the.t, &spec, &sc), 0);
 	assert_int_equal(scan_next(sc, &cell), 1);
 	scan_close(sc);
-	assert_int_equal(stat_value(f.s, "scans_total"), 1);
-	assert_int_equal(stat_value(f.s, "scan_cells_total"), 1);
-	end(&f);
+	assert_int_equal(stat_value(the.s, "scans_total"), 1);
+	assert_int_equal(stat_value(the.s, "scan_cells_total"), 1);
 }
 
 TEST(changes_and_gets_are_counted_apart)
 {
-	struct fixture f = begin();
 	struct change ch[2] = {
 		{.op = CHANGE_PUT, .ts = 1, .family = str("f")},
 		{.op = CHANGE_PUT, .ts = 2, .family = str("f")},
@@ -529,27 +499,24 @@ TEST(changes_and_gets_are_counted_apart)
 	};
 	size_t done;
 
-	assert_int_equal(table_mutate(f.t, m, 0), 1);
-	assert_int_equal(table_mutate_many(f.t, m, 2, 0, &done), 0);
-	assert_int_equal(stat_value(f.s, "mutations_total"), 3);
-	assert_int_equal(stat_value(f.s, "changes_total"), 5);
-	assert_int_equal(table_get(f.t, str("r"), str("f"), str(""), TS_MAX,
+	assert_int_equal(table_mutate(the.t, m, 0), 1);
+	assert_int_equal(table_mutate_many(the.t, m, 2, 0, &done), 0);
+	assert_int_equal(stat_value(the.s, "mutations_total"), 3);
+	assert_int_equal(stat_value(the.s, "changes_total"), 5);
+	assert_int_equal(table_get(the.t, str("r"), str("f"), str(""), TS_MAX,
 				   NULL, NULL, NULL),
 			 1);
-	assert_int_equal(table_get(f.t, str("t"), str("f"), str(""), TS_MAX,
+	assert_int_equal(table_get(the.t, str("t"), str("f"), str(""), TS_MAX,
 				   NULL, NULL, NULL),
 			 0);
-	assert_int_equal(stat_value(f.s, "gets_total"), 2);
-	assert_int_equal(stat_value(f.s, "gets_found_total"), 1);
-	end(&f);
+	assert_int_equal(stat_value(the.s, "gets_total"), 2);
+	assert_int_equal(stat_value(the.s, "gets_found_total"), 1);
 }
 
 static void *put_hundred(void *arg)
 {
-	struct fixture *f = arg;
-
 	for (int i = 0; i < 100; i++)
-		if (put(f, "r", "f", "q", i, "v") != 1)
+		if (put("r", "f", "q", i, "v") != 1)
 			return arg;
 	return NULL;
 }
@@ -560,20 +527,19 @@ TEST(what_threads_do_is_counted_for_all)
 	enum {
 		THREADS = COUNT_STRIPES + 4
 	};
-	struct fixture f = begin();
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(
-			pthread_create(&threads[i], NULL, put_hundred, &f), 0);
+			pthread_create(&threads[i], NULL, put_hundred, &the),
+			0);
 	for (int i = 0; i < THREADS; i++) {
 		void *failed;
 
 		assert_int_equal(pthread_join(threads[i], &failed), 0);
 		assert_null(failed);
 	}
-	assert_int_equal(stat_value(f.s, "mutations_total"), THREADS * 100);
-	end(&f);
+	assert_int_equal(stat_value(the.s, "mutations_total"), THREADS * 100);
 }
 
 /* Each look at this clock is 20 microseconds later. */
@@ -603,13 +569,13 @@ static uint64_t ns_of(struct store *s, const char *call)
 	return atomic_load(&l.ns);
 }
 
-static void read_all(struct fixture *f)
+static void read_all(void)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct cell cell;
 	struct scan *sc;
 
-	assert_int_equal(scan_open(f->t, &spec, &sc), 0);
+	assert_int_equal(scan_open(the.t, &spec, &sc), 0);
 	while (scan_next(sc, &cell) > 0)
 		;
 	scan_close(sc);
@@ -617,57 +583,53 @@ static void read_all(struct fixture *f)
 
 TEST(calls_are_timed_for_who_watches)
 {
-	struct fixture f = begin();
 	struct latency l;
 	const char *name;
 
-	assert_int_equal(store_call_times(f.s, 0, &name, &l), 0);
-	assert_int_equal(store_watch(f.s, clock_ns), 0);
+	assert_int_equal(store_call_times(the.s, 0, &name, &l), 0);
+	assert_int_equal(store_watch(the.s, clock_ns), 0);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(put(&f, "r", "f", "q", i + 1, "v"), 1);
-	l = times_of(f.s, "mutate");
+		assert_int_equal(put("r", "f", "q", i + 1, "v"), 1);
+	l = times_of(the.s, "mutate");
 	assert_int_equal(l.buckets[1], 20);
 	assert_int_equal(l.ns, 20 * 20000);
-	assert_int_equal(ns_of(f.s, "get"), 0);
+	assert_int_equal(ns_of(the.s, "get"), 0);
 	/* Of three cells and the end, as of twenty, the first step is timed. */
-	read_all(&f);
-	assert_int_equal(times_of(f.s, "scan_open").buckets[1], 1);
-	assert_int_equal(times_of(f.s, "scan_next").buckets[1], 1);
+	read_all();
+	assert_int_equal(times_of(the.s, "scan_open").buckets[1], 1);
+	assert_int_equal(times_of(the.s, "scan_next").buckets[1], 1);
 	for (int i = 0; i < 17; i++) {
 		char row[8];
 
 		snprintf(row, sizeof(row), "r%d", i);
-		assert_int_equal(put(&f, row, "f", "q", 1, "v"), 1);
+		assert_int_equal(put(row, "f", "q", 1, "v"), 1);
 	}
-	read_all(&f);
-	assert_int_equal(times_of(f.s, "scan_next").buckets[1], 3);
-	end(&f);
+	read_all();
+	assert_int_equal(times_of(the.s, "scan_next").buckets[1], 3);
 }
 
 TEST(calls_are_counted_by_table_for_who_watches)
 {
-	struct fixture f = begin();
 	struct table_calls c;
 	struct table *u;
 
-	read_all(&f);
-	table_calls(f.t, &c);
+	read_all();
+	table_calls(the.t, &c);
 	assert_int_equal(c.reads, 0);
-	assert_int_equal(store_watch(f.s, clock_ns), 0);
-	assert_int_equal(store_table_create(f.s, str("u"), NULL), 0);
-	assert_int_equal(table_open(f.s, str("u"), &u), 0);
-	read_all(&f);
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(table_get(f.t, str("r"), str("f"), str("q"), 1, NULL,
+	assert_int_equal(store_watch(the.s, clock_ns), 0);
+	assert_int_equal(store_table_create(the.s, str("u"), NULL), 0);
+	assert_int_equal(table_open(the.s, str("u"), &u), 0);
+	read_all();
+	assert_int_equal(put("r", "f", "q", 1, "v"), 1);
+	assert_int_equal(table_get(the.t, str("r"), str("f"), str("q"), 1, NULL,
 				   NULL, NULL),
 			 1);
-	table_calls(f.t, &c);
+	table_calls(the.t, &c);
 	assert_int_equal(c.reads, 2);
 	assert_int_equal(c.writes, 1);
 	table_calls(u, &c);
 	assert_int_equal(c.reads + c.writes, 0);
 	table_unref(u);
-	end(&f);
 }
 
 static int fails(struct store *s, struct bytes name, struct table **out)
@@ -677,114 +639,99 @@ static int fails(struct store *s, struct bytes name, struct table **out)
 
 TEST(a_shape_that_cannot_be_had_says_why)
 {
-	struct fixture f = begin();
-	const struct store_ops *ops = f.s->ops;
+	const struct store_ops *ops = the.s->ops;
 	struct store_ops broken = *ops;
 	struct buf out = {0};
 
 	broken.table_open = fails;
-	f.s->ops = &broken;
-	assert_int_equal(store_shape(f.s, &out), -ETIMEDOUT);
+	the.s->ops = &broken;
+	assert_int_equal(store_shape(the.s, &out), -ETIMEDOUT);
 	assert_string_equal(store_why(), "nobody answers");
-	f.s->ops = ops;
+	the.s->ops = ops;
 	buf_free(&out);
-	end(&f);
 }
 
 TEST(who_watches_again_goes_on_counting)
 {
-	struct fixture f = begin();
 	struct table_calls c;
 
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(store_watch(f.s, clock_ns), 0);
-		assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
+		assert_int_equal(store_watch(the.s, clock_ns), 0);
+		assert_int_equal(put("r", "f", "q", 1, "v"), 1);
 	}
-	table_calls(f.t, &c);
+	table_calls(the.t, &c);
 	assert_int_equal(c.writes, 3);
-	end(&f);
 }
 
 TEST(what_a_table_holds_is_told_without_a_call_of_it)
 {
-	struct fixture f = begin();
 	struct table_info info;
 	struct table_calls c;
 
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(store_watch(f.s, clock_ns), 0);
-	assert_int_equal(table_info(f.t, &info), 0);
+	assert_int_equal(put("r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_watch(the.s, clock_ns), 0);
+	assert_int_equal(table_info(the.t, &info), 0);
 	assert_int_equal(info.cells, 1);
-	table_calls(f.t, &c);
+	table_calls(the.t, &c);
 	assert_int_equal(c.reads, 0);
-	assert_int_equal(ns_of(f.s, "scan_open"), 0);
-	assert_int_equal(ns_of(f.s, "scan_next"), 0);
-	end(&f);
+	assert_int_equal(ns_of(the.s, "scan_open"), 0);
+	assert_int_equal(ns_of(the.s, "scan_next"), 0);
 }
 
 TEST(the_counts_of_many_tables_take_bounded_memory)
 {
-	struct fixture f = begin();
 	struct table_calls c;
 	struct table *t;
 	char name[16];
 
-	assert_int_equal(store_watch(f.s, clock_ns), 0);
+	assert_int_equal(store_watch(the.s, clock_ns), 0);
 	for (int i = 0; i < 1100; i++) {
 		snprintf(name, sizeof(name), "m%d", i);
-		assert_int_equal(store_table_create(f.s, str(name), NULL), 0);
-		assert_int_equal(table_open(f.s, str(name), &t), 0);
+		assert_int_equal(store_table_create(the.s, str(name), NULL), 0);
+		assert_int_equal(table_open(the.s, str(name), &t), 0);
 		table_has_row(t, str("r"));
 		table_calls(t, &c);
 		assert_int_equal(c.reads, 1);
 		table_unref(t);
-		assert_int_equal(store_table_drop(f.s, str(name), false), 0);
+		assert_int_equal(store_table_drop(the.s, str(name), false), 0);
 	}
-	end(&f);
 }
 
 TEST(a_table_that_counts_is_not_searched_for)
 {
-	struct fixture f = begin();
 	struct table_watch *all;
 	struct table_calls c;
 
-	assert_int_equal(store_watch(f.s, clock_ns), 0);
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
-	all = f.s->watch->tables;
-	f.s->watch->tables = NULL;
-	table_calls(f.t, &c);
-	f.s->watch->tables = all;
+	assert_int_equal(store_watch(the.s, clock_ns), 0);
+	assert_int_equal(put("r", "f", "q", 1, "v"), 1);
+	all = the.s->watch->tables;
+	the.s->watch->tables = NULL;
+	table_calls(the.t, &c);
+	the.s->watch->tables = all;
 	assert_int_equal(c.writes, 1);
-	end(&f);
 }
 
 TEST(rows_and_families_are_told_from_absent_ones)
 {
-	struct fixture f = begin();
-
-	assert_int_equal(put(&f, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(table_has_row(f.t, str("r")), 1);
-	assert_int_equal(table_has_row(f.t, str("rr")), 0);
-	assert_int_equal(table_has_row(f.t, str("")), -EINVAL);
-	assert_int_equal(table_has_family(f.t, str("r"), str("f")), 1);
-	assert_int_equal(table_has_family(f.t, str("r"), str("g")), 0);
-	assert_int_equal(table_has_family(f.t, str("r"), str("nope")), 0);
-	end(&f);
+	assert_int_equal(put("r", "f", "q", 1, "v"), 1);
+	assert_int_equal(table_has_row(the.t, str("r")), 1);
+	assert_int_equal(table_has_row(the.t, str("rr")), 0);
+	assert_int_equal(table_has_row(the.t, str("")), -EINVAL);
+	assert_int_equal(table_has_family(the.t, str("r"), str("f")), 1);
+	assert_int_equal(table_has_family(the.t, str("r"), str("g")), 0);
+	assert_int_equal(table_has_family(the.t, str("r"), str("nope")), 0);
 }
 
 TEST(every_error_has_a_sentence)
 {
-	struct fixture f = begin();
 	struct table *t;
 
 	why_clear();
-	assert_int_equal(table_open(f.s, str("nope"), &t), -ENOENT);
+	assert_int_equal(table_open(the.s, str("nope"), &t), -ENOENT);
 	assert_true(store_why()[0]);
-	assert_int_equal(table_open(f.s, str(""), &t), -ENOENT);
+	assert_int_equal(table_open(the.s, str(""), &t), -ENOENT);
 	assert_true(store_why()[0]);
 	/* And what works leaves none of an earlier failure. */
-	assert_int_equal(store_sync(f.s), 0);
+	assert_int_equal(store_sync(the.s), 0);
 	assert_string_equal(store_why(), "");
-	end(&f);
 }
