@@ -7,17 +7,16 @@
 
 TEST(edits_are_there_after_a_reopen)
 {
-	struct place p = new_place();
 	const struct catalog_table *t;
 	const struct catalog *c = NULL;
 	uint64_t print;
 
 	for (int i = 1; i <= STEPS; i++)
-		assert_int_equal(step(p.m, i, 3), 0);
-	print = print_of(manifest_catalog(p.m));
+		assert_int_equal(step(the.m, i, 3), 0);
+	print = print_of(manifest_catalog(the.m));
 	for (int i = 0; i < 3; i++) {
-		reopen(&p);
-		c = manifest_catalog(p.m);
+		reopen();
+		c = manifest_catalog(the.m);
 		assert_int_equal(print_of(c), print);
 	}
 	assert_int_equal(c->ntables, 1);
@@ -50,7 +49,6 @@ TEST(edits_are_there_after_a_reopen)
 	assert_int_equal(c->next_file, 24);
 	assert_int_equal(c->next_table, 3);
 	assert_int_equal(c->next_tree, 4);
-	end_place(&p);
 }
 
 /* Puts a table of families with these names, in this order. */
@@ -76,156 +74,140 @@ static int put_families(struct manifest *m, const char *first,
 
 TEST(an_edit_that_does_not_fit_writes_nothing)
 {
-	struct place p = new_place();
 	const struct catalog_table same = {.id = 1, .name = "t"};
 	struct edit drop = {.drop_table = 77};
 	size_t log;
 	uint64_t print;
 
 	for (int i = 1; i <= 5; i++)
-		assert_int_equal(step(p.m, i, 1), 0);
-	log = sim_log_length(p.os);
-	print = print_of(manifest_catalog(p.m));
-	assert_int_equal(add_file(p.m, 99, 0, 50, 1), -EINVAL);
-	assert_int_equal(add_file(p.m, 1, 0, 10, 1), -EINVAL);
-	assert_int_equal(add_file(p.m, 1, LEVELS_MAX, 50, 1), -EINVAL);
-	assert_int_equal(add_file(p.m, 1, 0, 0, 1), -EINVAL);
-	assert_int_equal(add_file(p.m, 1, 0, 50, ROW_LEN_MAX + 1), -EINVAL);
-	assert_int_equal(remove_file(p.m, 1, 50), -EINVAL);
-	assert_int_equal(remove_file(p.m, 2, 10), -EINVAL);
-	assert_int_equal(put_table(p.m, 3, "t", 1, 9), -EEXIST);
-	assert_int_equal(put_table(p.m, 3, "v", 1, 1), -EINVAL);
-	assert_int_equal(put_table(p.m, 3, ".v", 1, 9), -EINVAL);
-	assert_int_equal(put_table(p.m, 0, "v", 1, 9), -EINVAL);
-	assert_int_equal(put_table(p.m, 3, "v", 1, 0), -EINVAL);
-	assert_int_equal(put_families(p.m, "b", "a"), -EINVAL);
-	assert_int_equal(put_families(p.m, "a", "a"), -EINVAL);
-	assert_int_equal(put_families(p.m, "a", "b:"), -EINVAL);
-	assert_int_equal(snapshot(p.m, "nightly", NULL, 1), -EEXIST);
-	assert_int_equal(snapshot(p.m, "other", NULL, 9), -EINVAL);
-	assert_int_equal(snapshot(p.m, NULL, "other", 1), -EINVAL);
-	assert_int_equal(snapshot(p.m, "", NULL, 1), -EINVAL);
-	assert_int_equal(snapshot(p.m, "other", NULL, UINT64_MAX), -EINVAL);
-	assert_int_equal(manifest_commit(p.m, &drop), -EINVAL);
+		assert_int_equal(step(the.m, i, 1), 0);
+	log = sim_log_length(the.os);
+	print = print_of(manifest_catalog(the.m));
+	assert_int_equal(add_file(the.m, 99, 0, 50, 1), -EINVAL);
+	assert_int_equal(add_file(the.m, 1, 0, 10, 1), -EINVAL);
+	assert_int_equal(add_file(the.m, 1, LEVELS_MAX, 50, 1), -EINVAL);
+	assert_int_equal(add_file(the.m, 1, 0, 0, 1), -EINVAL);
+	assert_int_equal(add_file(the.m, 1, 0, 50, ROW_LEN_MAX + 1), -EINVAL);
+	assert_int_equal(remove_file(the.m, 1, 50), -EINVAL);
+	assert_int_equal(remove_file(the.m, 2, 10), -EINVAL);
+	assert_int_equal(put_table(the.m, 3, "t", 1, 9), -EEXIST);
+	assert_int_equal(put_table(the.m, 3, "v", 1, 1), -EINVAL);
+	assert_int_equal(put_table(the.m, 3, ".v", 1, 9), -EINVAL);
+	assert_int_equal(put_table(the.m, 0, "v", 1, 9), -EINVAL);
+	assert_int_equal(put_table(the.m, 3, "v", 1, 0), -EINVAL);
+	assert_int_equal(put_families(the.m, "b", "a"), -EINVAL);
+	assert_int_equal(put_families(the.m, "a", "a"), -EINVAL);
+	assert_int_equal(put_families(the.m, "a", "b:"), -EINVAL);
+	assert_int_equal(snapshot(the.m, "nightly", NULL, 1), -EEXIST);
+	assert_int_equal(snapshot(the.m, "other", NULL, 9), -EINVAL);
+	assert_int_equal(snapshot(the.m, NULL, "other", 1), -EINVAL);
+	assert_int_equal(snapshot(the.m, "", NULL, 1), -EINVAL);
+	assert_int_equal(snapshot(the.m, "other", NULL, UINT64_MAX), -EINVAL);
+	assert_int_equal(manifest_commit(the.m, &drop), -EINVAL);
 	/* What is put does not go. */
 	drop = (struct edit){.drop_table = 1, .put_table = &same};
-	assert_int_equal(manifest_commit(p.m, &drop), -EINVAL);
-	assert_int_equal(sim_log_length(p.os), log);
-	assert_int_equal(print_of(manifest_catalog(p.m)), print);
-	assert_int_equal(step(p.m, 6, 1), 0);
-	end_place(&p);
+	assert_int_equal(manifest_commit(the.m, &drop), -EINVAL);
+	assert_int_equal(sim_log_length(the.os), log);
+	assert_int_equal(print_of(manifest_catalog(the.m)), print);
+	assert_int_equal(step(the.m, 6, 1), 0);
 }
 
 TEST(a_file_moves_to_another_level_in_one_edit)
 {
-	struct place p = new_place();
 	struct sst_info i = file_info(10, 1);
 	struct edit_file out = {1, 0, &i}, in = {1, 1, &i};
 	struct edit e = {
 		.removed = &out, .nremoved = 1, .added = &in, .nadded = 1};
 	const struct catalog_tree *t;
 
-	assert_int_equal(step(p.m, 1, 1), 0);
-	assert_int_equal(step(p.m, 2, 1), 0);
-	assert_int_equal(manifest_commit(p.m, &e), 0);
-	reopen(&p);
-	t = &manifest_catalog(p.m)->tables[0].trees[0];
+	assert_int_equal(step(the.m, 1, 1), 0);
+	assert_int_equal(step(the.m, 2, 1), 0);
+	assert_int_equal(manifest_commit(the.m, &e), 0);
+	reopen();
+	t = &manifest_catalog(the.m)->tables[0].trees[0];
 	assert_int_equal(t->nfiles, 1);
 	assert_int_equal(t->files[0].level, 1);
 	sst_info_free(&i);
-	end_place(&p);
 }
 
 TEST(a_dropped_family_loses_its_files)
 {
-	struct place p = new_place();
-
 	for (int i = 1; i <= 3; i++)
-		assert_int_equal(step(p.m, i, 1), 0);
-	assert_true(manifest_is_current(p.m, "10.sst"));
-	assert_true(manifest_is_current(p.m, "11.sst"));
-	assert_int_equal(put_table(p.m, 1, "t", 1, 1), 0);
-	assert_true(manifest_is_current(p.m, "10.sst"));
-	assert_false(manifest_is_current(p.m, "11.sst"));
-	assert_int_equal(add_file(p.m, 2, 0, 50, 1), -EINVAL);
-	end_place(&p);
+		assert_int_equal(step(the.m, i, 1), 0);
+	assert_true(manifest_is_current(the.m, "10.sst"));
+	assert_true(manifest_is_current(the.m, "11.sst"));
+	assert_int_equal(put_table(the.m, 1, "t", 1, 1), 0);
+	assert_true(manifest_is_current(the.m, "10.sst"));
+	assert_false(manifest_is_current(the.m, "11.sst"));
+	assert_int_equal(add_file(the.m, 2, 0, 50, 1), -EINVAL);
 }
 
 TEST(a_dropped_table_takes_its_snapshots_along)
 {
 	const struct catalog_table other = {.id = 3, .name = "t"};
 	struct edit drop = {.drop_table = 1, .put_table = &other};
-	struct place p = new_place();
 	const struct catalog *c;
 
-	assert_int_equal(step(p.m, 1, 1), 0);
-	assert_int_equal(step(p.m, 4, 1), 0);
-	assert_int_equal(snapshot(p.m, "of one", NULL, 1), 0);
-	assert_int_equal(snapshot(p.m, "of two", NULL, 2), 0);
-	assert_non_null(catalog_shown_after(manifest_catalog(p.m), 1, 8));
-	assert_null(catalog_shown_after(manifest_catalog(p.m), 1, 9));
-	assert_int_equal(manifest_commit(p.m, &drop), 0);
-	reopen(&p);
-	c = manifest_catalog(p.m);
+	assert_int_equal(step(the.m, 1, 1), 0);
+	assert_int_equal(step(the.m, 4, 1), 0);
+	assert_int_equal(snapshot(the.m, "of one", NULL, 1), 0);
+	assert_int_equal(snapshot(the.m, "of two", NULL, 2), 0);
+	assert_non_null(catalog_shown_after(manifest_catalog(the.m), 1, 8));
+	assert_null(catalog_shown_after(manifest_catalog(the.m), 1, 9));
+	assert_int_equal(manifest_commit(the.m, &drop), 0);
+	reopen();
+	c = manifest_catalog(the.m);
 	assert_int_equal(c->nsnapshots, 1);
 	assert_string_equal(c->snapshots[0].name, "of two");
 	assert_null(catalog_shown_after(c, 1, 8));
 	assert_int_equal(catalog_find(c, bytes_str("t"))->id, 3);
-	end_place(&p);
 }
 
 TEST(what_is_not_of_the_store_is_never_stale)
 {
-	struct place p = new_place();
-
-	assert_true(manifest_is_current(p.m, "LOCK"));
-	assert_true(manifest_is_current(p.m, "wal-0000000000000001.log"));
-	assert_true(manifest_is_current(p.m, "CATALOG-0000000000000001"));
-	assert_true(manifest_is_current(p.m, "CATALOG-1"));
-	assert_true(manifest_is_current(p.m, "010.sst"));
-	assert_true(manifest_is_current(p.m, "10.sst.bak"));
-	assert_false(manifest_is_current(p.m, "CATALOG-0000000000000002"));
-	assert_false(manifest_is_current(p.m, "CATALOG-0000000000000001.old"));
-	assert_false(manifest_is_current(p.m, "CATALOG.new"));
-	assert_false(manifest_is_current(p.m, "10.sst"));
+	assert_true(manifest_is_current(the.m, "LOCK"));
+	assert_true(manifest_is_current(the.m, "wal-0000000000000001.log"));
+	assert_true(manifest_is_current(the.m, "CATALOG-0000000000000001"));
+	assert_true(manifest_is_current(the.m, "CATALOG-1"));
+	assert_true(manifest_is_current(the.m, "010.sst"));
+	assert_true(manifest_is_current(the.m, "10.sst.bak"));
+	assert_false(manifest_is_current(the.m, "CATALOG-0000000000000002"));
+	assert_false(
+		manifest_is_current(the.m, "CATALOG-0000000000000001.old"));
+	assert_false(manifest_is_current(the.m, "CATALOG.new"));
+	assert_false(manifest_is_current(the.m, "10.sst"));
 	/* What is left of format 4. */
-	assert_false(manifest_is_current(p.m, "CURRENT"));
-	assert_false(manifest_is_current(p.m, "CURRENT.tmp"));
-	assert_false(manifest_is_current(p.m, "MANIFEST-0000000000000001"));
-	end_place(&p);
+	assert_false(manifest_is_current(the.m, "CURRENT"));
+	assert_false(manifest_is_current(the.m, "CURRENT.tmp"));
+	assert_false(manifest_is_current(the.m, "MANIFEST-0000000000000001"));
 }
 
 TEST(a_number_on_disk_is_not_given_again)
 {
-	struct place p = new_place();
-
-	assert_int_equal(touch(p.dir, "41.sst"), 0);
-	reopen(&p);
-	assert_int_equal(manifest_catalog(p.m)->next_file, 42);
+	assert_int_equal(touch(the.dir, "41.sst"), 0);
+	reopen();
+	assert_int_equal(manifest_catalog(the.m)->next_file, 42);
 	/* No number is behind that one. */
-	assert_int_equal(touch(p.dir, "18446744073709551615.sst"), 0);
-	reopen(&p);
-	assert_int_equal(manifest_catalog(p.m)->next_file, 1);
-	end_place(&p);
+	assert_int_equal(touch(the.dir, "18446744073709551615.sst"), 0);
+	reopen();
+	assert_int_equal(manifest_catalog(the.m)->next_file, 1);
 }
 
 TEST(a_read_only_open_changes_nothing)
 {
-	struct place p = new_place();
 	struct edit e = {.wal_first = 99};
 	uint64_t print;
 	size_t log;
 
 	for (int i = 1; i <= 5; i++)
-		assert_int_equal(step(p.m, i, 1), 0);
-	print = print_of(manifest_catalog(p.m));
-	manifest_close(p.m);
-	log = sim_log_length(p.os);
-	assert_int_equal(manifest_open(p.dir, true, true, &p.m), 0);
-	assert_int_equal(print_of(manifest_catalog(p.m)), print);
-	assert_int_equal(manifest_commit(p.m, &e), -EROFS);
-	assert_int_equal(sim_log_length(p.os), log);
-	end_place(&p);
+		assert_int_equal(step(the.m, i, 1), 0);
+	print = print_of(manifest_catalog(the.m));
+	manifest_close(the.m);
+	log = sim_log_length(the.os);
+	assert_int_equal(manifest_open(the.dir, true, true, &the.m), 0);
+	assert_int_equal(print_of(manifest_catalog(the.m)), print);
+	assert_int_equal(manifest_commit(the.m, &e), -EROFS);
+	assert_int_equal(sim_log_length(the.os), log);
 }
 
 static void try_dir(const char *first, const char *second, bool create, int is)
@@ -305,15 +287,14 @@ TEST(a_directory_is_had_by_one_or_said_why_not)
 
 TEST(what_is_lost_adds_up)
 {
-	struct place p = new_place();
 	const struct history *h;
 
-	assert_int_equal(put_table(p.m, 1, "t", 2, 1), 0);
-	assert_int_equal(lose(p.m, 1, "d", 4), 0);
-	assert_int_equal(lose(p.m, 1, "c", 3), 0);
-	assert_int_equal(lose(p.m, 9, "d", 4), -EINVAL);
-	reopen(&p);
-	h = &manifest_catalog(p.m)->tables[0].trees[0].lost;
+	assert_int_equal(put_table(the.m, 1, "t", 2, 1), 0);
+	assert_int_equal(lose(the.m, 1, "d", 4), 0);
+	assert_int_equal(lose(the.m, 1, "c", 3), 0);
+	assert_int_equal(lose(the.m, 9, "d", 4), -EINVAL);
+	reopen();
+	h = &manifest_catalog(the.m)->tables[0].trees[0].lost;
 	assert_int_equal(h->before, 3);
 	assert_int_equal(h->pushed_seq, 8);
 	assert_int_equal(h->pushed_versions, 2);
@@ -323,11 +304,10 @@ TEST(what_is_lost_adds_up)
 	assert_int_equal(h->gaps[0].to, 9);
 	assert_int_equal(h->gaps[1].from, 6);
 	/* A table that comes by another name keeps it, a new tree has none. */
-	assert_int_equal(put_table(p.m, 1, "u", 2, 1), 0);
-	assert_int_equal(manifest_catalog(p.m)->tables[0].trees[0].lost.ngaps,
+	assert_int_equal(put_table(the.m, 1, "u", 2, 1), 0);
+	assert_int_equal(manifest_catalog(the.m)->tables[0].trees[0].lost.ngaps,
 			 2);
-	assert_int_equal(put_table(p.m, 1, "u", 2, 5), 0);
+	assert_int_equal(put_table(the.m, 1, "u", 2, 5), 0);
 	assert_true(history_is_whole(
-		&manifest_catalog(p.m)->tables[0].trees[0].lost));
-	end_place(&p);
+		&manifest_catalog(the.m)->tables[0].trees[0].lost));
 }

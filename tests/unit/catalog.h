@@ -212,33 +212,36 @@ static inline int step(struct manifest *m, int i, size_t row_len)
 	}
 }
 
-struct place {
+/* What each test begins with. */
+static struct {
 	struct os *os;
 	struct os_dir *dir;
 	struct manifest *m;
-};
+} the;
 
-static inline struct place new_place(void)
+static inline int new_place(void **state)
 {
-	struct place p = {.os = sim_new(1)};
-
-	p.dir = dir_of(p.os);
-	p.m = opened(p.dir);
-	return p;
+	the.os = sim_new(1);
+	the.dir = dir_of(the.os);
+	the.m = opened(the.dir);
+	return 0;
 }
 
-static inline void reopen(struct place *p)
+static inline void reopen(void)
 {
-	manifest_close(p->m);
-	p->m = opened(p->dir);
+	manifest_close(the.m);
+	the.m = opened(the.dir);
 }
 
-static inline void end_place(struct place *p)
+static inline int end_place(void **state)
 {
-	manifest_close(p->m);
-	os_dir_close(p->dir);
-	sim_free(p->os);
+	manifest_close(the.m);
+	os_dir_close(the.dir);
+	sim_free(the.os);
+	return 0;
 }
+
+EACH_TEST_IN(new_place, end_place);
 
 /* All of a file of the store. */
 static inline struct buf content_of(struct os_dir *d, const char *name)
@@ -261,14 +264,14 @@ static inline void overwrite(struct os_dir *d, const char *name,
 }
 
 /* The catalog after @steps, as its newest file. */
-static inline struct buf image_after(struct place *p, int steps)
+static inline struct buf image_after(int steps)
 {
 	char name[CATALOG_NAME_LEN];
 
 	for (int i = 1; i <= steps; i++)
-		assert_int_equal(step(p->m, i, 1), 0);
+		assert_int_equal(step(the.m, i, 1), 0);
 	catalog_name((uint64_t)steps + 1, false, name);
-	return content_of(p->dir, name);
+	return content_of(the.dir, name);
 }
 
 #endif

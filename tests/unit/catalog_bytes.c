@@ -9,8 +9,7 @@
 
 TEST(a_newer_format_is_left_alone)
 {
-	struct place p = new_place();
-	struct buf b = content_of(p.dir, FIRST);
+	struct buf b = content_of(the.dir, FIRST);
 	struct manifest *m = NULL;
 	size_t log;
 
@@ -18,20 +17,18 @@ TEST(a_newer_format_is_left_alone)
 	/* It has more to say than this one. */
 	assert_int_equal(buf_append(&b, "more", 4), 0);
 	catalog_seal(b.data, b.len, 1);
-	overwrite(p.dir, FIRST, &b);
-	log = sim_log_length(p.os);
-	assert_int_equal(manifest_open(p.dir, true, false, &m),
+	overwrite(the.dir, FIRST, &b);
+	log = sim_log_length(the.os);
+	assert_int_equal(manifest_open(the.dir, true, false, &m),
 			 -EPROTONOSUPPORT);
 	assert_non_null(strstr(store_why(), "newer"));
-	assert_int_equal(sim_log_length(p.os), log);
+	assert_int_equal(sim_log_length(the.os), log);
 	buf_free(&b);
-	end_place(&p);
 }
 
 TEST(format_7_kept_no_log)
 {
-	struct place p = new_place();
-	struct buf b = image_after(&p, STEPS);
+	struct buf b = image_after(STEPS);
 	/* The counters' last two are not in it. */
 	size_t at = CATALOG_HEAD + 4 + 8 + 8 + 36, kept = 16;
 	struct catalog c;
@@ -49,25 +46,23 @@ TEST(format_7_kept_no_log)
 			 0);
 	assert_int_equal(c.keep.bytes, 0);
 	assert_int_equal(c.keep.id, 0);
-	c.keep = manifest_catalog(p.m)->keep;
-	assert_int_equal(print_of(&c), print_of(manifest_catalog(p.m)));
+	c.keep = manifest_catalog(the.m)->keep;
+	assert_int_equal(print_of(&c), print_of(manifest_catalog(the.m)));
 	catalog_free(&c);
 	buf_free(&b);
-	end_place(&p);
 }
 
 /* Tables, snapshots, counters: all of a catalog but its files. */
 TEST(an_outline_has_all_but_the_files)
 {
-	struct place p = new_place();
 	const struct catalog *c;
 	struct buf outline = {0};
 	struct catalog back;
 	uint64_t store;
 
 	for (int i = 1; i <= STEPS; i++)
-		assert_int_equal(step(p.m, i, 3), 0);
-	c = manifest_catalog(p.m);
+		assert_int_equal(step(the.m, i, 3), 0);
+	c = manifest_catalog(the.m);
 	assert_int_equal(catalog_outline(c, &outline), 0);
 	assert_int_equal(catalog_decode(buf_bytes(&outline), 0, &back, &store),
 			 0);
@@ -87,7 +82,6 @@ TEST(an_outline_has_all_but_the_files)
 	assert_int_equal(back.keep.id, c->keep.id);
 	catalog_free(&back);
 	buf_free(&outline);
-	end_place(&p);
 }
 
 static int decode_copy(const void *data, size_t len, uint64_t number)
@@ -109,8 +103,7 @@ static int decode_copy(const void *data, size_t len, uint64_t number)
 
 TEST(every_other_length_is_found)
 {
-	struct place p = new_place();
-	struct buf b = image_after(&p, STEPS);
+	struct buf b = image_after(STEPS);
 
 	assert_int_equal(decode_copy(b.data, b.len, STEPS + 1), 0);
 	for (size_t n = 0; n < b.len; n++)
@@ -118,13 +111,11 @@ TEST(every_other_length_is_found)
 	assert_int_equal(buf_append(&b, "", 1), 0);
 	assert_int_equal(decode_copy(b.data, b.len, STEPS + 1), -EUCLEAN);
 	buf_free(&b);
-	end_place(&p);
 }
 
 TEST(every_flipped_bit_is_found)
 {
-	struct place p = new_place();
-	struct buf b = image_after(&p, STEPS);
+	struct buf b = image_after(STEPS);
 
 	for (size_t bit = 0; bit < b.len * 8; bit++) {
 		b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -133,26 +124,22 @@ TEST(every_flipped_bit_is_found)
 		b.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	buf_free(&b);
-	end_place(&p);
 }
 
 /* Whoever renames a generation does not make it the newest. */
 TEST(the_file_of_another_generation_is_found)
 {
-	struct place p = new_place();
-	struct buf b = image_after(&p, 3);
+	struct buf b = image_after(3);
 
 	assert_int_equal(decode_copy(b.data, b.len, 4), 0);
 	assert_int_equal(decode_copy(b.data, b.len, 5), -EUCLEAN);
 	buf_free(&b);
-	end_place(&p);
 }
 
 /* A change of these bytes is a change of the format. */
 TEST(the_bytes_are_the_golden_ones)
 {
-	struct place p = new_place();
-	struct buf b = image_after(&p, STEPS);
+	struct buf b = image_after(STEPS);
 
 	/* The store's id is chance. */
 	memset(b.data + CATALOG_HEAD + 12, 0, 8);
@@ -160,13 +147,11 @@ TEST(the_bytes_are_the_golden_ones)
 	assert_int_equal(b.len, 0x225);
 	assert_int_equal(XXH3_64bits(b.data, b.len), 0xf72ff636fddc555c);
 	buf_free(&b);
-	end_place(&p);
 }
 
 TEST(the_fuzz_corpus_passes)
 {
-	struct place p = new_place();
-	struct buf b = image_after(&p, STEPS);
+	struct buf b = image_after(STEPS);
 
 	LLVMFuzzerTestOneInput(NULL, 0);
 	LLVMFuzzerTestOneInput(b.data, b.len);
@@ -178,5 +163,4 @@ TEST(the_fuzz_corpus_passes)
 		b.data[i / 8] ^= (uint8_t)(1 << i % 8);
 	}
 	buf_free(&b);
-	end_place(&p);
 }

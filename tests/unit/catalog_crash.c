@@ -205,27 +205,25 @@ TEST(no_failing_call_loses_a_committed_edit)
 
 TEST(a_full_disk_stops_commits_only_while_it_is_full)
 {
-	struct place p = new_place();
 	uint64_t print;
 	int r = 0, n = 0;
 
-	assert_int_equal(put_table(p.m, 1, "t", 1, 1), 0);
-	sim_set_space(p.os, 200 << 10);
+	assert_int_equal(put_table(the.m, 1, "t", 1, 1), 0);
+	sim_set_space(the.os, 200 << 10);
 	while (r == 0)
-		r = add_file(p.m, 1, 0, 10 + (uint64_t)n++, 5000);
+		r = add_file(the.m, 1, 0, 10 + (uint64_t)n++, 5000);
 	assert_int_equal(r, -ENOSPC);
 	/* There is room for two of them: the next one needs no more. */
 	assert_true(n > 9);
-	print = print_of(manifest_catalog(p.m));
+	print = print_of(manifest_catalog(the.m));
 	/* It opens on the full disk, and knows all that was committed. */
-	reopen(&p);
-	assert_int_equal(print_of(manifest_catalog(p.m)), print);
-	reopen(&p);
-	assert_int_equal(print_of(manifest_catalog(p.m)), print);
-	sim_set_space(p.os, 100 << 20);
-	assert_int_equal(add_file(p.m, 1, 0, 5000, 5000), 0);
-	print = print_of(manifest_catalog(p.m));
-	reopen(&p);
-	assert_int_equal(print_of(manifest_catalog(p.m)), print);
-	end_place(&p);
+	reopen();
+	assert_int_equal(print_of(manifest_catalog(the.m)), print);
+	reopen();
+	assert_int_equal(print_of(manifest_catalog(the.m)), print);
+	sim_set_space(the.os, 100 << 20);
+	assert_int_equal(add_file(the.m, 1, 0, 5000, 5000), 0);
+	print = print_of(manifest_catalog(the.m));
+	reopen();
+	assert_int_equal(print_of(manifest_catalog(the.m)), print);
 }

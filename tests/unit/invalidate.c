@@ -71,19 +71,18 @@ static void wait_hearing(void)
 	pthread_mutex_unlock(&kernel.lock);
 }
 
-struct mount {
+static struct mount {
 	struct nodes *nodes;
 	struct invalidator *iv;
 	uint64_t t, u;
-};
+} mount;
 
-static uint64_t enter(struct mount *m, uint64_t parent, const char *name,
-		      uint8_t kind)
+static uint64_t enter(uint64_t parent, const char *name, uint8_t kind)
 {
 	uint64_t id;
 
-	assert_int_equal(nodes_enter(m->nodes, parent, bytes_str(name), kind, 9,
-				     NULL, &id),
+	assert_int_equal(nodes_enter(mount.nodes, parent, bytes_str(name), kind,
+				     9, NULL, &id),
 			 0);
 	return id;
 }
@@ -97,46 +96,50 @@ static const char *row_name(unsigned i)
 }
 
 /* The tables t, with rows that the kernel knows, and u. */
-static void setup(struct mount *m)
+static int setup(void **state)
 {
 	kernel = (struct kernel){.lock = PTHREAD_MUTEX_INITIALIZER,
 				 .change = PTHREAD_COND_INITIALIZER};
-	assert_int_equal(nodes_new(&m->nodes), 0);
-	m->t = enter(m, ROOT, "t", NODE_TABLE);
-	m->u = enter(m, ROOT, "u", NODE_TABLE);
+	assert_int_equal(nodes_new(&mount.nodes), 0);
+	mount.t = enter(ROOT, "t", NODE_TABLE);
+	mount.u = enter(ROOT, "u", NODE_TABLE);
 	for (unsigned i = 0; i < ROWS; i++)
-		enter(m, m->t, row_name(i), NODE_ROW);
-	assert_int_equal(invalidator_new(m->nodes, &m->iv), 0);
+		enter(mount.t, row_name(i), NODE_ROW);
+	assert_int_equal(invalidator_new(mount.nodes, &mount.iv), 0);
 	/* The session is only handed on. */
-	assert_int_equal(invalidator_start(m->iv, (void *)m, false), 0);
+	assert_int_equal(invalidator_start(mount.iv, (void *)&mount, false), 0);
+	return 0;
 }
 
-static void teardown(struct mount *m)
+static int teardown(void **state)
 {
-	invalidator_free(m->iv);
-	nodes_free(m->nodes);
+	invalidator_free(mount.iv);
+	nodes_free(mount.nodes);
+	return 0;
 }
 
-static struct invalidate_counts counts(struct mount *m)
+EACH_TEST_IN(setup, teardown);
+
+static struct invalidate_counts counts(void)
 {
 	struct invalidate_counts c;
 
-	invalidate_counts(m->iv, &c);
+	invalidate_counts(mount.iv, &c);
 	return c;
 }
 
 /* Holds the sender at a notice, so that what comes now waits. */
-static void hold_sender(struct mount *m)
+static void hold_sender(void)
 {
 	hold(true);
-	invalidate_inode(m->iv, m->u, false);
+	invalidate_inode(mount.iv, mount.u, false);
 	wait_hearing();
 }
 
-static void drain(struct mount *m)
+static void drain(void)
 {
 	hold(false);
-	while (counts(m).queued)
+	while (counts().queued)
 		sched_yield();
 }
 
@@ -152,136 +155,112 @@ static void wait_walking(void)
 
 TEST(rows_beyond_the_queue_are_all_told)
 {
-	struct mount m;
-
-	setup(&m);
-	hold_sender(&m);
+	hold_sender();
 	for (unsigned i = 0; i < ROWS; i++)
-		invalidate_entry(m.iv, m.t, bytes_str(row_name(i)));
-	drain(&m);
+		invalidate_entry(mount.iv, mount.t, bytes_str(row_name(i)));
+	drain();
 	assert_int_equal(kernel.rows, ROWS);
 	/* One walk, whatever the number of those without room. */
-	assert_int_equal(counts(&m).walks, 1);
-	assert_int_equal(counts(&m).dropped, 0);
+	assert_int_equal(counts().walks, 1);
+	assert_int_equal(counts().dropped, 0);
 	/* The other table was left alone. */
 	assert_int_equal(kernel.others, 0);
-	teardown(&m);
 }
 
 TEST(what_comes_during_a_walk_is_told_after_it)
 {
-	struct mount m;
-
-	setup(&m);
-	hold_sender(&m);
+	hold_sender();
 	for (int i = 0; i < 5000; i++)
-		invalidate_inode(m.iv, m.t, true);
+		invalidate_inode(mount.iv, mount.t, true);
 	hold(false);
 	wait_walking();
 	for (int i = 0; i < 5000; i++)
-		invalidate_entry(m.iv, m.t, bytes_str("row0"));
-	drain(&m);
-	assert_int_equal(counts(&m).walks, 2);
-	teardown(&m);
+		invalidate_entry(mount.iv, mount.t, bytes_str("row0"));
+	drain();
+	assert_int_equal(counts().walks, 2);
 }
 
 TEST(many_tables_without_room_are_the_whole_mount)
 {
-	struct mount m;
 	uint64_t tables[20];
 	char name[8];
 
-	setup(&m);
 	for (int i = 0; i < 20; i++) {
 		snprintf(name, sizeof(name), "t%d", i);
-		tables[i] = enter(&m, ROOT, name, NODE_TABLE);
+		tables[i] = enter(ROOT, name, NODE_TABLE);
 	}
-	hold_sender(&m);
+	hold_sender();
 	for (int i = 0; i < 4096; i++)
-		invalidate_inode(m.iv, m.u, false);
+		invalidate_inode(mount.iv, mount.u, false);
 	for (int i = 0; i < 20; i++)
-		invalidate_entry(m.iv, tables[i], bytes_str("x"));
-	drain(&m);
-	assert_int_equal(counts(&m).walks, 1);
+		invalidate_entry(mount.iv, tables[i], bytes_str("x"));
+	drain();
+	assert_int_equal(counts().walks, 1);
 	for (unsigned i = 0; i < ROWS; i++)
 		assert_int_equal(kernel.entries[i], 1);
 	assert_int_equal(kernel.others, 22);
-	teardown(&m);
 }
 
 TEST(the_names_beneath_a_row_are_told_and_no_others)
 {
-	struct mount m;
 	uint64_t row, family;
 
-	setup(&m);
-	assert_int_equal(nodes_find(m.nodes, m.t, bytes_str("row7"), &row), 1);
-	family = enter(&m, row, "f", NODE_FAMILY);
-	enter(&m, family, "q", NODE_COLUMN);
-	invalidate_names(m.iv, row);
-	drain(&m);
+	assert_int_equal(
+		nodes_find(mount.nodes, mount.t, bytes_str("row7"), &row), 1);
+	family = enter(row, "f", NODE_FAMILY);
+	enter(family, "q", NODE_COLUMN);
+	invalidate_names(mount.iv, row);
+	drain();
 	/* f and q. */
 	assert_int_equal(kernel.rows, 0);
 	assert_int_equal(kernel.others, 2);
 	assert_int_equal(kernel.inodes, 2);
-	teardown(&m);
 }
 
 TEST(absent_rows_without_room_are_dropped)
 {
-	struct mount m;
-
-	setup(&m);
-	hold_sender(&m);
+	hold_sender();
 	for (int i = 0; i < 4096 + 10; i++)
-		invalidate_absent(m.iv, m.t, bytes_str("none"));
-	assert_int_equal(counts(&m).dropped, 10);
-	drain(&m);
-	assert_int_equal(counts(&m).walks, 0);
-	teardown(&m);
+		invalidate_absent(mount.iv, mount.t, bytes_str("none"));
+	assert_int_equal(counts().dropped, 10);
+	drain();
+	assert_int_equal(counts().walks, 0);
 }
 
 TEST(who_waits_goes_on_when_all_is_told)
 {
-	struct mount m;
-
-	setup(&m);
-	hold_sender(&m);
+	hold_sender();
 	for (int i = 0; i < 4096; i++)
-		invalidate_inode(m.iv, m.u, false);
+		invalidate_inode(mount.iv, mount.u, false);
 	/* It finds no room: the whole table is told in its place. */
-	invalidate_entry(m.iv, m.t, bytes_str("row0"));
+	invalidate_entry(mount.iv, mount.t, bytes_str("row0"));
 	hold(false);
-	invalidate_wait(m.iv, 0);
-	assert_int_equal(counts(&m).walks, 1);
+	invalidate_wait(mount.iv, 0);
+	assert_int_equal(counts().walks, 1);
 	assert_int_equal(kernel.rows, ROWS);
-	invalidate_entry(m.iv, m.t, bytes_str("none"));
-	invalidate_wait(m.iv, 0);
+	invalidate_entry(mount.iv, mount.t, bytes_str("none"));
+	invalidate_wait(mount.iv, 0);
 	assert_int_equal(kernel.others, 1);
-	teardown(&m);
 }
 
 TEST(a_stop_ends_a_walk)
 {
-	struct mount m;
 	uint64_t live, pinned;
 
-	setup(&m);
-	hold_sender(&m);
+	hold_sender();
 	for (int i = 0; i < 4097; i++)
-		invalidate_inode(m.iv, m.t, true);
+		invalidate_inode(mount.iv, mount.t, true);
 	hold(false);
-	invalidator_stop(m.iv);
+	invalidator_stop(mount.iv);
 	/* No walk stands on a row: all can be forgotten. */
 	for (unsigned i = 0; i < ROWS; i++) {
 		uint64_t row;
 
-		assert_int_equal(
-			nodes_find(m.nodes, m.t, bytes_str(row_name(i)), &row),
-			1);
-		nodes_forget(m.nodes, row, 1);
+		assert_int_equal(nodes_find(mount.nodes, mount.t,
+					    bytes_str(row_name(i)), &row),
+				 1);
+		nodes_forget(mount.nodes, row, 1);
 	}
-	nodes_count(m.nodes, &live, &pinned);
+	nodes_count(mount.nodes, &live, &pinned);
 	assert_int_equal(live, 3);
-	teardown(&m);
 }

@@ -10,38 +10,42 @@
 #include "store/front/backend.h"
 #include "tests/model/ref_store.h"
 
-struct world {
+static struct {
 	struct options options;
 	struct store *store;
 	struct fs *fs;
 	struct table *t;
-};
+} world;
 
 static int64_t clock_ms(void)
 {
 	return 1700000000000;
 }
 
-static void begin(struct world *w)
+static int begin(void **state)
 {
-	*w = (struct world){0};
-	assert_int_equal(ref_store_open(clock_ms, true, &w->store), 0);
-	assert_int_equal(store_table_create(w->store, bytes_str("t"), NULL), 0);
-	assert_int_equal(table_open(w->store, bytes_str("t"), &w->t), 0);
-	assert_int_equal(table_add_family(w->t, bytes_str("f")), 0);
-	assert_int_equal(table_add_family(w->t, bytes_str("g")), 0);
-	assert_int_equal(fs_new(w->store, &w->options, &w->fs), 0);
+	assert_int_equal(ref_store_open(clock_ms, true, &world.store), 0);
+	assert_int_equal(store_table_create(world.store, bytes_str("t"), NULL),
+			 0);
+	assert_int_equal(table_open(world.store, bytes_str("t"), &world.t), 0);
+	assert_int_equal(table_add_family(world.t, bytes_str("f")), 0);
+	assert_int_equal(table_add_family(world.t, bytes_str("g")), 0);
+	assert_int_equal(fs_new(world.store, &world.options, &world.fs), 0);
+	return 0;
 }
 
-static void end(struct world *w)
+static int end(void **state)
 {
-	fs_free(w->fs);
-	table_unref(w->t);
-	assert_int_equal(store_close(w->store), 0);
+	fs_free(world.fs);
+	table_unref(world.t);
+	assert_int_equal(store_close(world.store), 0);
+	return 0;
 }
 
-static void change(struct world *w, uint8_t op, struct bytes row,
-		   const char *family, struct bytes qualifier, int64_t ts)
+EACH_TEST_IN(begin, end);
+
+static void change(uint8_t op, struct bytes row, const char *family,
+		   struct bytes qualifier, int64_t ts)
 {
 	struct change c = {.op = op,
 			   .family = bytes_str(family),
@@ -50,16 +54,16 @@ static void change(struct world *w, uint8_t op, struct bytes row,
 			   .value = bytes_str(op == CHANGE_PUT ? "v" : "")};
 	struct mutation m = {.row = row, .changes = &c, .nchanges = 1};
 
-	assert_int_equal(table_mutate(w->t, &m, 0), 1);
+	assert_int_equal(table_mutate(world.t, &m, 0), 1);
 }
 
-static void put(struct world *w, const char *row)
+static void put(const char *row)
 {
-	change(w, CHANGE_PUT, bytes_str(row), "f", bytes_str("q"), TS_AUTO);
+	change(CHANGE_PUT, bytes_str(row), "f", bytes_str("q"), TS_AUTO);
 }
 
 /* The node of a path, as lookups of the kernel would make it. */
-static uint64_t node_of(struct world *w, const char *path)
+static uint64_t node_of(const char *path)
 {
 	struct fuse_entry_param e = {.ino = FUSE_ROOT_ID};
 	char copy[2000], *rest = copy, *name;
@@ -70,24 +74,25 @@ static uint64_t node_of(struct world *w, const char *path)
 		struct place dir, child;
 		struct stat st;
 
-		assert_int_equal(place_of(w->fs, parent, &dir), 0);
+		assert_int_equal(place_of(world.fs, parent, &dir), 0);
 		assert_int_equal(
-			fs_lookup(w->fs, &dir, bytes_str(name), &child, &st),
+			fs_lookup(world.fs, &dir, bytes_str(name), &child, &st),
 			1);
-		assert_int_equal(fs_entry(w->fs, parent, &child, &st, &e), 0);
+		assert_int_equal(fs_entry(world.fs, parent, &child, &st, &e),
+				 0);
 		place_release(&child);
 		place_release(&dir);
 	}
 	return e.ino;
 }
 
-static struct listing *open_path(struct world *w, const char *path)
+static struct listing *open_path(const char *path)
 {
 	struct listing *ls;
 	struct place dir;
 
-	assert_int_equal(place_of(w->fs, node_of(w, path), &dir), 0);
-	assert_int_equal(listing_open(w->fs, &dir, &ls), 0);
+	assert_int_equal(place_of(world.fs, node_of(path), &dir), 0);
+	assert_int_equal(listing_open(world.fs, &dir, &ls), 0);
 	place_release(&dir);
 	return ls;
 }
@@ -113,9 +118,9 @@ static const char *take(struct listing *ls, int max, uint64_t *offset)
 	return names;
 }
 
-static void assert_lists(struct world *w, const char *path, const char *names)
+static void assert_lists(const char *path, const char *names)
 {
-	struct listing *ls = open_path(w, path);
+	struct listing *ls = open_path(path);
 
 	assert_string_equal(take(ls, 1000, NULL), names);
 	open_file_drop(listing_file(ls));
@@ -123,38 +128,33 @@ static void assert_lists(struct world *w, const char *path, const char *names)
 
 TEST(every_level_lists_its_keys_in_order)
 {
-	struct world w;
-
-	begin(&w);
-	put(&w, "b");
-	put(&w, "a");
-	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str(""), 5);
-	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 5);
-	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 7);
-	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 6);
-	assert_int_equal(store_table_create(w.store, bytes_str("s"), NULL), 0);
-	assert_lists(&w, "", "s t");
-	assert_lists(&w, "s", ".schema");
-	assert_lists(&w, "t", ".schema a b");
-	assert_lists(&w, "t/a", "f g");
-	assert_lists(&w, "t/a/g", "% x%2Fy");
-	assert_lists(&w, "t/a/g/x%2Fy", "7 6 5");
-	end(&w);
+	put("b");
+	put("a");
+	change(CHANGE_PUT, bytes_str("a"), "g", bytes_str(""), 5);
+	change(CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 5);
+	change(CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 7);
+	change(CHANGE_PUT, bytes_str("a"), "g", bytes_str("x/y"), 6);
+	assert_int_equal(store_table_create(world.store, bytes_str("s"), NULL),
+			 0);
+	assert_lists("", "s t");
+	assert_lists("s", ".schema");
+	assert_lists("t", ".schema a b");
+	assert_lists("t/a", "f g");
+	assert_lists("t/a/g", "% x%2Fy");
+	assert_lists("t/a/g/x%2Fy", "7 6 5");
 }
 
 TEST(a_seek_back_goes_on_behind_the_same_entry)
 {
 	struct listing *ls;
-	struct world w;
 	uint64_t at = 0;
 	char row[16];
 
-	begin(&w);
 	for (int i = 0; i < 300; i++) {
 		snprintf(row, sizeof(row), "r%03d", i);
-		put(&w, row);
+		put(row);
 	}
-	ls = open_path(&w, "t");
+	ls = open_path("t");
 	take(ls, 200, &at);
 	assert_int_equal(at, 200);
 	/* ".", "..", ".schema", then r000: behind 200 entries comes r197. */
@@ -170,54 +170,46 @@ TEST(a_seek_back_goes_on_behind_the_same_entry)
 	assert_int_equal(listing_seek(ls, 0), 0);
 	assert_string_equal(take(ls, 4, NULL), ".schema r000");
 	open_file_drop(listing_file(ls));
-	end(&w);
 }
 
 TEST(deletes_and_inserts_underneath_lose_nothing)
 {
 	struct listing *ls;
-	struct world w;
 
-	begin(&w);
-	put(&w, "a");
-	put(&w, "b");
-	put(&w, "c");
-	put(&w, "d");
-	ls = open_path(&w, "t");
+	put("a");
+	put("b");
+	put("c");
+	put("d");
+	ls = open_path("t");
 	assert_string_equal(take(ls, 5, NULL), ".schema a b");
 	/* The entry that the position stands on goes, and the scan too. */
-	change(&w, CHANGE_DELETE_ROW, bytes_str("b"), "", bytes_str(""),
-	       TS_AUTO);
-	put(&w, "aa");
-	put(&w, "bb");
+	change(CHANGE_DELETE_ROW, bytes_str("b"), "", bytes_str(""), TS_AUTO);
+	put("aa");
+	put("bb");
 	listing_rest(ls, INT64_MAX);
 	assert_string_equal(take(ls, 10, NULL), "bb c d");
 	open_file_drop(listing_file(ls));
-	end(&w);
 }
 
 TEST(a_listing_that_rested_goes_on_at_every_level)
 {
 	static const char *const paths[] = {"t", "t/a", "t/a/g", "t/a/g/x"};
 	static const char *const want[] = {"b", "g", "y z", "6 5"};
-	struct world w;
 
-	begin(&w);
-	put(&w, "a");
-	put(&w, "b");
+	put("a");
+	put("b");
 	for (int64_t ts = 5; ts < 8; ts++)
-		change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("x"), ts);
-	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("y"), 5);
-	change(&w, CHANGE_PUT, bytes_str("a"), "g", bytes_str("z"), 5);
+		change(CHANGE_PUT, bytes_str("a"), "g", bytes_str("x"), ts);
+	change(CHANGE_PUT, bytes_str("a"), "g", bytes_str("y"), 5);
+	change(CHANGE_PUT, bytes_str("a"), "g", bytes_str("z"), 5);
 	for (int i = 0; i < 4; i++) {
-		struct listing *ls = open_path(&w, paths[i]);
+		struct listing *ls = open_path(paths[i]);
 
 		take(ls, i == 0 ? 4 : 3, NULL);
 		listing_rest(ls, INT64_MAX);
 		assert_string_equal(take(ls, 10, NULL), want[i]);
 		open_file_drop(listing_file(ls));
 	}
-	end(&w);
 }
 
 /* Over a store of files, whose scans have keys in memory of their own. */
@@ -226,28 +218,29 @@ TEST(an_entry_that_did_not_fit_has_its_row_after_a_rest)
 	struct temp_store s = {0};
 	struct listing_entry e;
 	struct listing *ls;
-	struct world w = {0};
 	uint64_t at;
 
+	end(state);
 	assert_int_equal(temp_make(&s), 0);
-	w.store = s.store;
-	w.t = s.table;
-	assert_int_equal(fs_new(w.store, &w.options, &w.fs), 0);
-	put(&w, "row a");
-	put(&w, "row b");
-	assert_int_equal(store_flush(w.store, NULL), 0);
-	ls = open_path(&w, "t");
+	world.store = s.store;
+	world.t = s.table;
+	assert_int_equal(fs_new(world.store, &world.options, &world.fs), 0);
+	put("row a");
+	put("row b");
+	assert_int_equal(store_flush(world.store, NULL), 0);
+	ls = open_path("t");
 	take(ls, 4, &at);
 	listing_rest(ls, INT64_MAX);
 	/* Another scan takes over the memory. */
-	assert_lists(&w, "t/.after/row a", "row b");
+	assert_lists("t/.after/row a", "row b");
 	assert_int_equal(listing_seek(ls, at - 1), 0);
 	assert_int_equal(listing_next(ls, true, &e), 1);
 	assert_true(bytes_eq(e.place->row, bytes_str("row a")));
 	assert_string_equal(take(ls, 9, NULL), "row b");
 	open_file_drop(listing_file(ls));
-	fs_free(w.fs);
+	fs_free(world.fs);
 	assert_int_equal(temp_remove(&s), 0);
+	begin(state);
 }
 
 /* Keys of 250 equal bytes and what is behind them. */
@@ -265,100 +258,94 @@ TEST(long_keys_are_directories_listed_once)
 	char piece[256], path[700], want[900];
 	struct listing_entry e;
 	struct listing *ls;
-	struct world w;
 
-	begin(&w);
 	memset(piece, 'k', 250);
 	piece[250] = '\0';
-	change(&w, CHANGE_PUT, long_key("aaaaaaaa"), "f", bytes_str(""), 5);
-	change(&w, CHANGE_PUT, long_key("b"), "f", bytes_str(""), 5);
-	change(&w, CHANGE_PUT, long_key("cccccccc"), "f", bytes_str(""), 5);
-	change(&w, CHANGE_PUT, long_key(""), "f", bytes_str(""), 5);
-	put(&w, "l");
+	change(CHANGE_PUT, long_key("aaaaaaaa"), "f", bytes_str(""), 5);
+	change(CHANGE_PUT, long_key("b"), "f", bytes_str(""), 5);
+	change(CHANGE_PUT, long_key("cccccccc"), "f", bytes_str(""), 5);
+	change(CHANGE_PUT, long_key(""), "f", bytes_str(""), 5);
+	put("l");
 	snprintf(want, sizeof(want), ".schema %s %s%%+ %sb l", piece, piece,
 		 piece);
-	assert_lists(&w, "t", want);
+	assert_lists("t", want);
 	snprintf(path, sizeof(path), "t/%s%%+", piece);
-	assert_lists(&w, path, "aaaaaaaa cccccccc");
+	assert_lists(path, "aaaaaaaa cccccccc");
 	/* Whether a row has changed meanwhile is asked of its whole key. */
-	ls = open_path(&w, path);
+	ls = open_path(path);
 	take(ls, 3, NULL);
 	assert_int_equal(listing_seek(ls, 2), 0);
 	assert_int_equal(listing_next(ls, true, &e), 1);
 	assert_true(bytes_eq(e.place->row, long_key("aaaaaaaa")));
 	open_file_drop(listing_file(ls));
 	snprintf(path, sizeof(path), "t/%s%%+/cccccccc", piece);
-	assert_lists(&w, path, "f");
+	assert_lists(path, "f");
 	/* The same for qualifiers. */
-	change(&w, CHANGE_PUT, bytes_str("l"), "g", long_key("aaaaaaaa"), 5);
-	change(&w, CHANGE_PUT, bytes_str("l"), "g", long_key("cccccccc"), 5);
+	change(CHANGE_PUT, bytes_str("l"), "g", long_key("aaaaaaaa"), 5);
+	change(CHANGE_PUT, bytes_str("l"), "g", long_key("cccccccc"), 5);
 	snprintf(want, sizeof(want), "%s%%+", piece);
-	assert_lists(&w, "t/l/g", want);
+	assert_lists("t/l/g", want);
 	snprintf(path, sizeof(path), "t/l/g/%s%%+", piece);
-	assert_lists(&w, path, "aaaaaaaa cccccccc");
+	assert_lists(path, "aaaaaaaa cccccccc");
 	/* A view counts them from the first, which lies before the piece. */
-	change(&w, CHANGE_PUT, bytes_str("l"), "g", bytes_str("a"), 5);
+	change(CHANGE_PUT, bytes_str("l"), "g", bytes_str("a"), 5);
 	snprintf(want, sizeof(want), "a %s%%+", piece);
-	assert_lists(&w, "t/l/g/.first/2", want);
+	assert_lists("t/l/g/.first/2", want);
 	snprintf(path, sizeof(path), "t/l/g/.first/2/%s%%+", piece);
-	assert_lists(&w, path, "aaaaaaaa");
-	assert_lists(&w, "t/l/g/.first/1", "a");
-	end(&w);
+	assert_lists(path, "aaaaaaaa");
+	assert_lists("t/l/g/.first/1", "a");
 }
 
-static void make(struct world *w, const char *parent, const char *name,
-		 bool scratch)
+static void make(const char *parent, const char *name, bool scratch)
 {
 	struct overlay_entry e;
 	struct fuse_entry_param p;
 	struct place dir, child;
 	struct stat st;
 
-	assert_int_equal(place_of(w->fs, node_of(w, parent), &dir), 0);
-	assert_int_equal(place_child(w->fs, &dir, bytes_str(name), &child), 0);
+	assert_int_equal(place_of(world.fs, node_of(parent), &dir), 0);
+	assert_int_equal(place_child(world.fs, &dir, bytes_str(name), &child),
+			 0);
 	if (scratch)
 		child.kind = NODE_SCRATCH;
-	assert_int_equal(place_stat_blank(w->fs, &child, &st), 1);
-	assert_int_equal(fs_entry(w->fs, dir.node, &child, &st, &p), 0);
+	assert_int_equal(place_stat_blank(world.fs, &child, &st), 1);
+	assert_int_equal(fs_entry(world.fs, dir.node, &child, &st, &p), 0);
 	if (scratch)
-		assert_int_equal(scratch_add(w->fs->writes->scratch, p.ino,
+		assert_int_equal(scratch_add(world.fs->writes->scratch, p.ino,
 					     S_IFREG | 0600, 0, 0),
 				 0);
 	e = (struct overlay_entry){
 		.node = p.ino, .ino = st.st_ino, .kind = child.kind};
 	snprintf(e.name, sizeof(e.name), "%s", name);
 	assert_int_equal(
-		overlay_add(w->fs->overlay, dir.node, place_key(&child), &e),
+		overlay_add(world.fs->overlay, dir.node, place_key(&child), &e),
 		0);
 	place_release(&child);
 	place_release(&dir);
 }
 
-static void make_in_memory(struct world *w, const char *parent,
-			   const char *name)
+static void make_in_memory(const char *parent, const char *name)
 {
-	make(w, parent, name, false);
+	make(parent, name, false);
 }
 
-static void make_scratch(struct world *w, const char *parent, const char *name)
+static void make_scratch(const char *parent, const char *name)
 {
-	make(w, parent, name, true);
+	make(parent, name, true);
 }
 
 TEST(what_is_in_memory_is_merged_and_shown_once)
 {
 	struct listing *ls;
-	struct world w;
 
-	begin(&w);
-	make_in_memory(&w, "t", "a");
-	make_in_memory(&w, "t", "c");
-	make_in_memory(&w, "t", "z");
-	put(&w, "b");
-	put(&w, "c");
-	put(&w, "d");
-	assert_lists(&w, "t", ".schema a b c d z");
-	ls = open_path(&w, "t");
+	make_in_memory("t", "a");
+	make_in_memory("t", "c");
+	make_in_memory("t", "z");
+	put("b");
+	put("c");
+	put("d");
+	assert_lists("t", ".schema a b c d z");
+	ls = open_path("t");
 	assert_string_equal(take(ls, 6, NULL), ".schema a b c");
 	assert_int_equal(listing_seek(ls, 5), 0);
 	assert_string_equal(take(ls, 9, NULL), "c d z");
@@ -366,23 +353,20 @@ TEST(what_is_in_memory_is_merged_and_shown_once)
 	assert_string_equal(take(ls, 9, NULL), "b c d z");
 	/* A row emptied by deletes is in memory from then on. */
 	assert_int_equal(listing_seek(ls, 4), 0);
-	make_in_memory(&w, "t", "d");
-	change(&w, CHANGE_DELETE_ROW, bytes_str("d"), "", bytes_str(""),
-	       TS_AUTO);
+	make_in_memory("t", "d");
+	change(CHANGE_DELETE_ROW, bytes_str("d"), "", bytes_str(""), TS_AUTO);
 	assert_string_equal(take(ls, 9, NULL), "b c d z");
 	open_file_drop(listing_file(ls));
-	end(&w);
 }
 
 /* All names; and from behind each of them, to which a reader seeks, the others. */
-static void assert_lists_from_anywhere(struct world *w, const char *path,
-				       const char *want)
+static void assert_lists_from_anywhere(const char *path, const char *want)
 {
-	struct listing *ls = open_path(w, path);
+	struct listing *ls = open_path(path);
 	uint64_t at[16];
 	size_t n = 0;
 
-	assert_lists(w, path, want);
+	assert_lists(path, want);
 	take(ls, 2, &at[0]);
 	while (*take(ls, 1, &at[n + 1]))
 		n++;
@@ -402,23 +386,20 @@ TEST(a_scratch_file_hides_no_key_that_has_another_name)
 	static const char *const dirs[] = {"t", "t/r/f"};
 	/* One is .a, the other's name is that of a scratch file as well. */
 	const struct bytes keys[] = {bytes_str(".a"), bytes_str("#\x01")};
-	struct world w;
 
-	begin(&w);
-	w.fs->budget.max = 1 << 20;
+	world.fs->budget.max = 1 << 20;
 	for (int i = 0; i < 2; i++) {
-		change(&w, CHANGE_PUT, keys[i], "f", bytes_str(""), 5);
-		change(&w, CHANGE_PUT, bytes_str("r"), "f", keys[i], 5);
+		change(CHANGE_PUT, keys[i], "f", bytes_str(""), 5);
+		change(CHANGE_PUT, bytes_str("r"), "f", keys[i], 5);
 	}
 	for (int i = 0; i < 2; i++) {
-		make_scratch(&w, dirs[i], "#%01");
-		make_scratch(&w, dirs[i], ".a");
-		make_scratch(&w, dirs[i], ".b");
-		make_in_memory(&w, dirs[i], "%2Eb");
+		make_scratch(dirs[i], "#%01");
+		make_scratch(dirs[i], ".a");
+		make_scratch(dirs[i], ".b");
+		make_in_memory(dirs[i], "%2Eb");
 	}
-	assert_lists_from_anywhere(&w, "t", ".schema #%01 %2Ea .a %2Eb .b r");
-	assert_lists_from_anywhere(&w, "t/r/f", "#%01 %2Ea .a %2Eb .b");
-	end(&w);
+	assert_lists_from_anywhere("t", ".schema #%01 %2Ea .a %2Eb .b r");
+	assert_lists_from_anywhere("t/r/f", "#%01 %2Ea .a %2Eb .b");
 }
 
 TEST(a_piece_is_listed_once_from_anywhere)
@@ -426,34 +407,31 @@ TEST(a_piece_is_listed_once_from_anywhere)
 	static const char *const tails[] = {
 		"\xF0\x90\x80\x80, long", "\xF0\x91", "\xF0\x92\x80\x80, long"};
 	char start[248], row[300], want[1400];
-	struct world w;
 
-	begin(&w);
 	memset(start, 'k', 247);
 	start[247] = '\0';
 	for (int i = 0; i < 3; i++) {
 		snprintf(row, sizeof(row), "%s%s", start, tails[i]);
-		put(&w, row);
+		put(row);
 	}
 	snprintf(want, sizeof(want), ".schema %s%%+ %s%%F0%%91", start, start);
-	assert_lists_from_anywhere(&w, "t", want);
+	assert_lists_from_anywhere("t", want);
 	/* Also when it is in memory as well. */
 	snprintf(row, sizeof(row), "%s%%+", start);
-	make_in_memory(&w, "t", row);
-	assert_lists_from_anywhere(&w, "t", want);
+	make_in_memory("t", row);
+	assert_lists_from_anywhere("t", want);
 	/* The names of scratch files lie between two keys of a piece. */
-	w.fs->budget.max = 1 << 20;
+	world.fs->budget.max = 1 << 20;
 	for (int i = 0; i < 2; i++) {
 		snprintf(row, sizeof(row), ".%s%c, long", start, i ? 127 : 'a');
-		put(&w, row);
+		put(row);
 		snprintf(row, sizeof(row), ".%s~%d~", start, i);
-		make_scratch(&w, "t", row);
+		make_scratch("t", row);
 	}
 	snprintf(want, sizeof(want),
 		 ".schema %%2E%s%%+ .%s~0~ .%s~1~ %s%%+ %s%%F0%%91", start,
 		 start, start, start, start);
-	assert_lists_from_anywhere(&w, "t", want);
-	end(&w);
+	assert_lists_from_anywhere("t", want);
 }
 
 /* Its name is no key that begins with the piece, and other keys are between. */
@@ -461,23 +439,20 @@ TEST(behind_a_scratch_file_in_a_piece_the_rest_is_listed)
 {
 	static const char *const dirs[] = {"t", "t/r/f"};
 	char key[301], path[300], want[60];
-	struct world w;
 
-	begin(&w);
-	w.fs->budget.max = 1 << 20;
+	world.fs->budget.max = 1 << 20;
 	memset(key, 'z', 300);
 	key[300] = '\0';
-	change(&w, CHANGE_PUT, bytes_str("b"), "f", bytes_str(""), 5);
-	change(&w, CHANGE_PUT, bytes_str(key), "f", bytes_str(""), 5);
-	change(&w, CHANGE_PUT, bytes_str("r"), "f", bytes_str("b"), 5);
-	change(&w, CHANGE_PUT, bytes_str("r"), "f", bytes_str(key), 5);
+	change(CHANGE_PUT, bytes_str("b"), "f", bytes_str(""), 5);
+	change(CHANGE_PUT, bytes_str(key), "f", bytes_str(""), 5);
+	change(CHANGE_PUT, bytes_str("r"), "f", bytes_str("b"), 5);
+	change(CHANGE_PUT, bytes_str("r"), "f", bytes_str(key), 5);
 	snprintf(want, sizeof(want), ".x %.50s", key);
 	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "%s/%.250s%%+", dirs[i], key);
-		make_scratch(&w, path, ".x");
-		assert_lists_from_anywhere(&w, path, want);
+		make_scratch(path, ".x");
+		assert_lists_from_anywhere(path, want);
 	}
-	end(&w);
 }
 
 /* The row that cannot be read, or NULL. */
@@ -504,15 +479,13 @@ TEST(damage_is_told_to_who_goes_back_to_behind_it)
 {
 	struct listing_entry e;
 	struct listing *ls;
-	struct world w;
 
-	begin(&w);
-	put(&w, "a");
-	put(&w, "b");
-	put(&w, "c");
-	put(&w, "d");
+	put("a");
+	put("b");
+	put("c");
+	put("d");
 	damaged = "b";
-	ls = open_path(&w, "t");
+	ls = open_path("t");
 	assert_string_equal(take(ls, 9, NULL), ".schema a c d");
 	assert_int_equal(listing_next(ls, false, &e), -EUCLEAN);
 	assert_int_equal(listing_seek(ls, 5), 0);
@@ -524,7 +497,6 @@ TEST(damage_is_told_to_who_goes_back_to_behind_it)
 	assert_string_equal(take(ls, 9, NULL), ".schema a b c d");
 	assert_int_equal(listing_next(ls, false, &e), 0);
 	open_file_drop(listing_file(ls));
-	end(&w);
 }
 
 /* How often the text of a schema was made: a listing wants its length. */
@@ -542,11 +514,9 @@ int __wrap_schema_format(const struct schema *s, struct buf *out)
 TEST(a_name_of_the_tree_is_looked_up_once)
 {
 	struct listing *ls;
-	struct world w;
 
-	begin(&w);
-	put(&w, "a");
-	ls = open_path(&w, "t");
+	put("a");
+	ls = open_path("t");
 	formatted = 0;
 	assert_string_equal(take(ls, 9, NULL), ".schema a");
 	assert_int_equal(formatted, 1);
@@ -557,18 +527,15 @@ TEST(a_name_of_the_tree_is_looked_up_once)
 	assert_string_equal(take(ls, 9, NULL), ".schema a");
 	assert_int_equal(formatted, 3);
 	open_file_drop(listing_file(ls));
-	end(&w);
 }
 
 TEST(what_cannot_be_looked_at_is_not_taken_for_absent)
 {
 	struct listing_entry e;
 	struct listing *ls;
-	struct world w;
 
-	begin(&w);
-	put(&w, "a");
-	ls = open_path(&w, "t");
+	put("a");
+	ls = open_path("t");
 	unreadable = true;
 	formatted = 0;
 	take(ls, 2, NULL);
@@ -584,69 +551,62 @@ TEST(what_cannot_be_looked_at_is_not_taken_for_absent)
 	assert_int_equal(listing_seek(ls, 0), 0);
 	assert_string_equal(take(ls, 9, NULL), ".schema a");
 	open_file_drop(listing_file(ls));
-	end(&w);
 }
 
 TEST(control_names_are_listed_only_when_asked)
 {
-	struct world w;
-
-	begin(&w);
 	assert_lists(
-		&w, ".cellfs",
+		".cellfs",
 		"compact errors flush help metrics options stats status sync "
 		"trace version");
-	assert_lists(&w, "", "t");
-	w.options.show_control = true;
-	assert_lists(&w, "", ".cellfs .snapshot t");
-	end(&w);
+	assert_lists("", "t");
+	world.options.show_control = true;
+	assert_lists("", ".cellfs .snapshot t");
 }
 
 /* A column of two versions, and a snapshot of it. */
-static void begin_with_a_snapshot(struct world *w)
+static int begin_with_a_snapshot(void **state)
 {
-	begin(w);
-	change(w, CHANGE_PUT, bytes_str("a"), "f", bytes_str("q"), 5);
-	change(w, CHANGE_PUT, bytes_str("a"), "f", bytes_str("q"), 6);
-	assert_int_equal(store_snapshot_create(w->store, w->t, bytes_str("s")),
-			 0);
+	begin(state);
+	change(CHANGE_PUT, bytes_str("a"), "f", bytes_str("q"), 5);
+	change(CHANGE_PUT, bytes_str("a"), "f", bytes_str("q"), 6);
+	assert_int_equal(
+		store_snapshot_create(world.store, world.t, bytes_str("s")), 0);
+	return 0;
 }
 
-TEST(each_level_lists_the_names_that_mean_something_in_it)
+TEST_IN(each_level_lists_the_names_that_mean_something_in_it,
+	begin_with_a_snapshot, end)
 {
-	struct world w;
-
-	begin_with_a_snapshot(&w);
-	w.options.show_control = true;
-	assert_lists(&w, "t",
+	world.options.show_control = true;
+	assert_lists("t",
 		     ".after .at .between .cells .first .info .last .prefix "
 		     ".put .range .raw .schema .since .snapshot .stage a");
-	assert_lists(&w, "t/a", ".at .between .cells .raw .since f");
-	assert_lists(&w, "t/a/f",
+	assert_lists("t/a", ".at .between .cells .raw .since f");
+	assert_lists("t/a/f",
 		     ".after .at .between .cells .first .prefix .range .raw "
 		     ".since q");
-	assert_lists(&w, "t/a/f/q", "@-1 counter latest 6 5");
-	assert_lists(&w, "t/.range/a..",
+	assert_lists("t/a/f/q", "@-1 counter latest 6 5");
+	assert_lists("t/.range/a..",
 		     ".after .at .between .cells .first .last .prefix .range "
 		     ".raw .since a");
-	assert_lists(&w, "t/.raw/a/f",
+	assert_lists("t/.raw/a/f",
 		     ".after .at .between .cells .first .prefix .range .since "
 		     "q");
-	assert_lists(&w, "t/.at/now/a", ".at .between .cells .since f");
-	assert_lists(&w, "t/.snapshot/s",
+	assert_lists("t/.at/now/a", ".at .between .cells .since f");
+	assert_lists("t/.snapshot/s",
 		     ".after .at .between .cells .first .last .prefix .range "
 		     ".raw .schema .since a");
-	assert_lists(&w, "t/.snapshot", "s");
-	w.options.show_control = false;
-	assert_lists(&w, "t/a", "f");
-	assert_lists(&w, "t/a/f", "q");
-	assert_lists(&w, "t/a/f/q", "6 5");
-	assert_lists(&w, "t/.range/a..", "a");
-	end(&w);
+	assert_lists("t/.snapshot", "s");
+	world.options.show_control = false;
+	assert_lists("t/a", "f");
+	assert_lists("t/a/f", "q");
+	assert_lists("t/a/f/q", "6 5");
+	assert_lists("t/.range/a..", "a");
 }
 
 /* Is it of a kind that no key makes, and not of a file that tools make? */
-static bool means_something(struct world *w, const char *path, const char *name)
+static bool means_something(const char *path, const char *name)
 {
 	static const uint64_t fixed =
 		1ull << NODE_VIEW_NAME | 1ull << NODE_CONTROL_DIR |
@@ -657,15 +617,15 @@ static bool means_something(struct world *w, const char *path, const char *name)
 	struct place dir, child;
 	bool means;
 
-	assert_int_equal(place_of(w->fs, node_of(w, path), &dir), 0);
-	means = place_child(w->fs, &dir, bytes_str(name), &child) == 0 &&
+	assert_int_equal(place_of(world.fs, node_of(path), &dir), 0);
+	means = place_child(world.fs, &dir, bytes_str(name), &child) == 0 &&
 		fixed >> child.kind & 1;
 	place_release(&child);
 	place_release(&dir);
 	return means;
 }
 
-TEST(a_name_means_something_at_its_levels_only)
+TEST_IN(a_name_means_something_at_its_levels_only, begin_with_a_snapshot, end)
 {
 	static const char *const words[] = {
 		".after",
@@ -717,22 +677,19 @@ TEST(a_name_means_something_at_its_levels_only)
 		{"t/.stage", ""},
 		{"t/.snapshot", ""},
 	};
-	struct world w;
 
-	begin_with_a_snapshot(&w);
-	assert_int_equal(store_snapshot_create(w.store, NULL, bytes_str("all")),
-			 0);
+	assert_int_equal(
+		store_snapshot_create(world.store, NULL, bytes_str("all")), 0);
 	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
 		for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++) {
 			char with_blank[64];
 
 			snprintf(with_blank, sizeof(with_blank), "%s ",
 				 words[k]);
-			if (means_something(&w, levels[i].path, words[k]) !=
+			if (means_something(levels[i].path, words[k]) !=
 			    !!strstr(levels[i].names, with_blank))
 				fail_msg("%s in %s", words[k], levels[i].path);
 		}
-	end(&w);
 }
 
 TEST(the_words_are_the_names_with_a_dot)
@@ -757,30 +714,24 @@ TEST(the_words_are_the_names_with_a_dot)
 
 TEST(a_store_that_cannot_tell_lists_the_first_and_last_row)
 {
-	struct world w;
-
-	begin(&w);
-	put(&w, "a");
-	assert_lists(&w, "t/.info",
+	put("a");
+	assert_lists("t/.info",
 		     "bytes cells damaged files first last newest oldest rows");
-	w.store->can &= ~ABILITY(CAN_TELL_INFO);
-	assert_lists(&w, "t/.info", "first last");
-	end(&w);
+	world.store->can &= ~ABILITY(CAN_TELL_INFO);
+	assert_lists("t/.info", "first last");
 }
 
 TEST(a_dropped_table_ends_its_listing)
 {
 	struct listing *ls;
-	struct world w;
 
-	begin(&w);
-	put(&w, "a");
-	put(&w, "b");
-	ls = open_path(&w, "t");
+	put("a");
+	put("b");
+	ls = open_path("t");
 	assert_string_equal(take(ls, 4, NULL), ".schema a");
 	listing_rest(ls, INT64_MAX);
-	assert_int_equal(store_table_drop(w.store, bytes_str("t"), false), 0);
+	assert_int_equal(store_table_drop(world.store, bytes_str("t"), false),
+			 0);
 	assert_string_equal(take(ls, 4, NULL), "");
 	open_file_drop(listing_file(ls));
-	end(&w);
 }
