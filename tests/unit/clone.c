@@ -7,36 +7,31 @@
 /* Work in the caller, and small files. */
 static int setup_clone(void **state)
 {
-	struct temp_store *s = calloc(1, sizeof(*s));
-
-	*state = s;
-	if (!s)
-		return -1;
-	s->options.inline_background = true;
-	s->options.table_file_bytes = 8 << 10;
-	return temp_make(s);
+	the = (struct temp_store){.options = {.inline_background = true,
+					      .table_file_bytes = 8 << 10}};
+	return temp_make(&the);
 }
 
 EACH_TEST_IN(setup_clone, teardown);
 
-static int take(struct temp_store *s, const char *name)
+static int take(const char *name)
 {
-	return store_snapshot_create(s->store, s->table, bytes_str(name));
+	return store_snapshot_create(the.store, the.table, bytes_str(name));
 }
 
-static int clone_to(struct temp_store *s, const char *name, const char *to)
+static int clone_to(const char *name, const char *to)
 {
-	return store_snapshot_clone(s->store, s->table, bytes_str(name),
+	return store_snapshot_clone(the.store, the.table, bytes_str(name),
 				    (struct bytes){0}, bytes_str(to));
 }
 
-static int restore(struct temp_store *s, const char *name)
+static int restore(const char *name)
 {
-	return store_snapshot_restore(s->store, s->table, bytes_str(name),
+	return store_snapshot_restore(the.store, the.table, bytes_str(name),
 				      (struct bytes){0});
 }
 
-static int mark(struct temp_store *s, uint8_t op, int64_t ts)
+static int mark(uint8_t op, int64_t ts)
 {
 	struct change c = {.op = op, .family = bytes_str("f"), .ts = ts};
 	struct mutation m = {
@@ -44,12 +39,11 @@ static int mark(struct temp_store *s, uint8_t op, int64_t ts)
 
 	if (op != CHANGE_DELETE_FAMILY)
 		c.qualifier = bytes_str("q");
-	return table_mutate(s->table, &m, 0);
+	return table_mutate(the.table, &m, 0);
 }
 
 /* All that a raw scan shows of the table, as text; freed by the next call. */
-static const char *raw(struct temp_store *s, const char *table,
-		       const char *snapshot)
+static const char *raw(const char *table, const char *snapshot)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS, .raw = true};
 	struct snapshot *snap = NULL;
@@ -59,9 +53,9 @@ static const char *raw(struct temp_store *s, const char *table,
 	struct cell c;
 
 	text.len = 0;
-	assert_int_equal(table_open(s->store, bytes_str(table), &t), 0);
+	assert_int_equal(table_open(the.store, bytes_str(table), &t), 0);
 	if (snapshot)
-		assert_int_equal(store_snapshot_open(s->store, t,
+		assert_int_equal(store_snapshot_open(the.store, t,
 						     bytes_str(snapshot),
 						     &snap),
 				 0);
@@ -93,192 +87,187 @@ static char *kept(const char *text)
 	return copy;
 }
 
-static const char *get_of(struct temp_store *s, const char *table)
+static const char *get_of(const char *table)
 {
-	struct table *own = s->table;
+	struct table *own = the.table;
 	const char *value;
 
-	assert_int_equal(table_open(s->store, bytes_str(table), &s->table), 0);
-	value = temp_get(s, "r", "f", "q");
-	table_unref(s->table);
-	s->table = own;
+	assert_int_equal(table_open(the.store, bytes_str(table), &the.table),
+			 0);
+	value = temp_get(&the, "r", "f", "q");
+	table_unref(the.table);
+	the.table = own;
 	return value;
 }
 
 /* Where the cells lie as the snapshot is taken, and as it is cloned. */
-static void lie(struct temp_store *s, int where)
+static void lie(int where)
 {
 	if (where == 1)
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	if (where == 2)
-		assert_int_equal(store_compact(s->store, NULL), 0);
+		assert_int_equal(store_compact(the.store, NULL), 0);
 }
 
 TEST(a_clone_holds_what_the_snapshot_shows)
 {
-	struct temp_store *s = store_of(state);
 	char name[8], *then;
 
 	for (int before = 0; before < 3; before++) {
 		for (int behind = 0; behind < 3; behind++) {
 			snprintf(name, sizeof(name), "c%d%d", before, behind);
-			temp_put(s, "r", "f", "q", 50, "old");
-			mark(s, CHANGE_DELETE_COLUMN, 60);
-			temp_put(s, "r", "f", "q", 55, "late");
-			mark(s, CHANGE_DELETE, 55);
-			temp_put(s, "r", "f", "q", 40, "seen");
-			temp_put(s, "s", "g", "q", 40, "other");
-			lie(s, before);
-			assert_int_equal(take(s, name), 0);
-			mark(s, CHANGE_DELETE_FAMILY, 99);
-			temp_put(s, "r", "f", "q", 70, "new");
-			temp_put(s, "u", "f", "q", 70, "new");
-			lie(s, behind);
-			then = kept(raw(s, "t", name));
-			assert_int_equal(clone_to(s, name, name), 0);
-			assert_string_equal(raw(s, name, NULL), then);
-			assert_string_equal(get_of(s, name), "seen");
-			assert_string_equal(temp_get(s, "r", "f", "q"), "new");
+			temp_put(&the, "r", "f", "q", 50, "old");
+			mark(CHANGE_DELETE_COLUMN, 60);
+			temp_put(&the, "r", "f", "q", 55, "late");
+			mark(CHANGE_DELETE, 55);
+			temp_put(&the, "r", "f", "q", 40, "seen");
+			temp_put(&the, "s", "g", "q", 40, "other");
+			lie(before);
+			assert_int_equal(take(name), 0);
+			mark(CHANGE_DELETE_FAMILY, 99);
+			temp_put(&the, "r", "f", "q", 70, "new");
+			temp_put(&the, "u", "f", "q", 70, "new");
+			lie(behind);
+			then = kept(raw("t", name));
+			assert_int_equal(clone_to(name, name), 0);
+			assert_string_equal(raw(name, NULL), then);
+			assert_string_equal(get_of(name), "seen");
+			assert_string_equal(temp_get(&the, "r", "f", "q"),
+					    "new");
 			free(then);
-			mark(s, CHANGE_DELETE_FAMILY, TS_AUTO);
+			mark(CHANGE_DELETE_FAMILY, TS_AUTO);
 		}
 	}
 }
 
 TEST(a_clone_has_a_life_of_its_own)
 {
-	struct temp_store *s = store_of(state);
-	struct table *own = s->table, *c;
+	struct table *own = the.table, *c;
 	char row[8];
 
 	for (int i = 0; i < 500; i++) {
 		snprintf(row, sizeof(row), "r%03d", i);
-		temp_put(s, row, "f", "q", 7,
+		temp_put(&the, row, "f", "q", 7,
 			 "a value of some length, for more than one file");
 	}
-	temp_put(s, "r", "f", "q", 7, "then");
-	assert_int_equal(take(s, "n"), 0);
-	assert_int_equal(clone_to(s, "n", "c"), 0);
-	temp_put(s, "r", "f", "q", 8, "now");
-	assert_int_equal(table_open(s->store, bytes_str("c"), &c), 0);
+	temp_put(&the, "r", "f", "q", 7, "then");
+	assert_int_equal(take("n"), 0);
+	assert_int_equal(clone_to("n", "c"), 0);
+	temp_put(&the, "r", "f", "q", 8, "now");
+	assert_int_equal(table_open(the.store, bytes_str("c"), &c), 0);
 	assert_int_not_equal(table_id(c), table_id(own));
-	s->table = c;
+	the.table = c;
 	/* Written before the clone, below a marker that is written now. */
-	assert_int_equal(mark(s, CHANGE_DELETE_COLUMN, 9), 1);
-	assert_null(temp_get(s, "r", "f", "q"));
-	temp_put(s, "r", "f", "q", 6, "again");
-	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
+	assert_int_equal(mark(CHANGE_DELETE_COLUMN, 9), 1);
+	assert_null(temp_get(&the, "r", "f", "q"));
+	temp_put(&the, "r", "f", "q", 6, "again");
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "again");
 	table_unref(c);
-	s->table = own;
-	assert_string_equal(temp_get(s, "r", "f", "q"), "now");
+	the.table = own;
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "now");
 	assert_int_equal(
-		store_snapshot_drop(s->store, s->table, bytes_str("n")), 0);
-	assert_int_equal(store_table_drop(s->store, bytes_str("t"), false), 0);
-	assert_int_equal(store_compact(s->store, NULL), 0);
-	assert_string_equal(get_of(s, "c"), "again");
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
-	assert_int_equal(temp_open(s), 0);
-	assert_string_equal(get_of(s, "c"), "again");
+		store_snapshot_drop(the.store, the.table, bytes_str("n")), 0);
+	assert_int_equal(store_table_drop(the.store, bytes_str("t"), false), 0);
+	assert_int_equal(store_compact(the.store, NULL), 0);
+	assert_string_equal(get_of("c"), "again");
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(store_check(the.path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(&the), 0);
+	assert_string_equal(get_of("c"), "again");
 }
 
 TEST(a_clone_is_there_after_the_death_of_the_process)
 {
-	struct temp_store *s = store_of(state);
-
-	temp_put(s, "r", "f", "q", 7, "then");
-	assert_int_equal(take(s, "n"), 0);
-	assert_int_equal(clone_to(s, "n", "c"), 0);
-	temp_put(s, "r", "f", "q", 7, "now");
-	assert_int_equal(restore(s, "n"), 0);
-	table_unref(s->table);
-	lsm_abandon(s->store);
-	assert_int_equal(temp_open(s), 0);
-	assert_string_equal(get_of(s, "c"), "then");
-	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+	temp_put(&the, "r", "f", "q", 7, "then");
+	assert_int_equal(take("n"), 0);
+	assert_int_equal(clone_to("n", "c"), 0);
+	temp_put(&the, "r", "f", "q", 7, "now");
+	assert_int_equal(restore("n"), 0);
+	table_unref(the.table);
+	lsm_abandon(the.store);
+	assert_int_equal(temp_open(&the), 0);
+	assert_string_equal(get_of("c"), "then");
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "then");
 }
 
 TEST(a_restore_brings_cells_and_schema_back)
 {
-	struct temp_store *s = store_of(state);
-	uint64_t id = table_id(s->table), version;
+	uint64_t id = table_id(the.table), version;
 	struct schema schema;
 
-	temp_put(s, "r", "f", "q", 7, "older");
-	assert_int_equal(take(s, "older"), 0);
-	temp_put(s, "r", "f", "q", 7, "then");
-	assert_int_equal(take(s, "n"), 0);
-	version = table_schema_version(s->table);
-	assert_int_equal(table_add_family(s->table, bytes_str("h")), 0);
-	temp_put(s, "r", "h", "q", 7, "x");
-	temp_put(s, "r", "f", "q", 7, "now");
-	assert_int_equal(restore(s, "n"), 0);
-	assert_int_equal(table_id(s->table), id);
-	assert_true(table_schema_version(s->table) > version);
-	assert_int_equal(table_schema(s->table, &schema), 0);
+	temp_put(&the, "r", "f", "q", 7, "older");
+	assert_int_equal(take("older"), 0);
+	temp_put(&the, "r", "f", "q", 7, "then");
+	assert_int_equal(take("n"), 0);
+	version = table_schema_version(the.table);
+	assert_int_equal(table_add_family(the.table, bytes_str("h")), 0);
+	temp_put(&the, "r", "h", "q", 7, "x");
+	temp_put(&the, "r", "f", "q", 7, "now");
+	assert_int_equal(restore("n"), 0);
+	assert_int_equal(table_id(the.table), id);
+	assert_true(table_schema_version(the.table) > version);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	assert_int_equal(schema.nfamilies, 2);
 	schema_free(&schema);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "then");
 	/* The snapshots show what they did, and can be taken up again. */
-	temp_put(s, "r", "f", "q", 7, "now");
-	assert_int_equal(clone_to(s, "older", "c"), 0);
-	assert_string_equal(get_of(s, "c"), "older");
-	assert_int_equal(restore(s, "older"), -EBUSY);
+	temp_put(&the, "r", "f", "q", 7, "now");
+	assert_int_equal(clone_to("older", "c"), 0);
+	assert_string_equal(get_of("c"), "older");
+	assert_int_equal(restore("older"), -EBUSY);
 	assert_non_null(strstr(store_why(), "snapshot n"));
-	assert_string_equal(temp_get(s, "r", "f", "q"), "now");
-	assert_int_equal(restore(s, "n"), 0);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "now");
+	assert_int_equal(restore("n"), 0);
 	assert_int_equal(
-		store_snapshot_drop(s->store, s->table, bytes_str("n")), 0);
-	assert_int_equal(restore(s, "older"), 0);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "older");
+		store_snapshot_drop(the.store, the.table, bytes_str("n")), 0);
+	assert_int_equal(restore("older"), 0);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "older");
 }
 
 TEST(a_snapshot_of_the_store_names_the_table)
 {
-	struct temp_store *s = store_of(state);
 	struct bytes all = bytes_str("all"), t = bytes_str("t");
 
-	temp_put(s, "r", "f", "q", 7, "then");
-	assert_int_equal(store_snapshot_create(s->store, NULL, all), 0);
-	temp_put(s, "r", "f", "q", 7, "now");
-	assert_int_equal(store_snapshot_clone(s->store, NULL, all,
+	temp_put(&the, "r", "f", "q", 7, "then");
+	assert_int_equal(store_snapshot_create(the.store, NULL, all), 0);
+	temp_put(&the, "r", "f", "q", 7, "now");
+	assert_int_equal(store_snapshot_clone(the.store, NULL, all,
 					      (struct bytes){0},
 					      bytes_str("c")),
 			 -EINVAL);
-	assert_int_equal(store_snapshot_clone(s->store, NULL, all,
+	assert_int_equal(store_snapshot_clone(the.store, NULL, all,
 					      bytes_str("x"), bytes_str("c")),
 			 -ENOENT);
 	assert_int_equal(
-		store_snapshot_clone(s->store, NULL, all, t, bytes_str("c")),
+		store_snapshot_clone(the.store, NULL, all, t, bytes_str("c")),
 		0);
-	assert_string_equal(get_of(s, "c"), "then");
-	assert_int_equal(store_snapshot_restore(s->store, NULL, all, t), 0);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+	assert_string_equal(get_of("c"), "then");
+	assert_int_equal(store_snapshot_restore(the.store, NULL, all, t), 0);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "then");
 }
 
 TEST(what_cannot_be_cloned_leaves_nothing_behind)
 {
-	struct temp_store *s = store_of(state);
 	char name[TABLE_NAME_LEN_MAX + 1];
 
-	assert_int_equal(take(s, "n"), 0);
-	assert_int_equal(clone_to(s, "x", "c"), -ENOENT);
-	assert_int_equal(clone_to(s, "n", "t"), -EEXIST);
-	assert_int_equal(clone_to(s, "n", "a/b"), -EINVAL);
-	assert_int_equal(clone_to(s, "n", ""), -EINVAL);
-	assert_int_equal(clone_to(s, "n", "nowhere:c"), -ENOENT);
-	assert_int_equal(clone_to(s, "n", "hbase:c"), -EINVAL);
-	assert_int_equal(restore(s, "x"), -ENOENT);
-	assert_int_equal(store_table_next(s->store, bytes_str(""), name), 1);
+	assert_int_equal(take("n"), 0);
+	assert_int_equal(clone_to("x", "c"), -ENOENT);
+	assert_int_equal(clone_to("n", "t"), -EEXIST);
+	assert_int_equal(clone_to("n", "a/b"), -EINVAL);
+	assert_int_equal(clone_to("n", ""), -EINVAL);
+	assert_int_equal(clone_to("n", "nowhere:c"), -ENOENT);
+	assert_int_equal(clone_to("n", "hbase:c"), -EINVAL);
+	assert_int_equal(restore("x"), -ENOENT);
+	assert_int_equal(store_table_next(the.store, bytes_str(""), name), 1);
 	assert_string_equal(name, "t");
-	assert_int_equal(store_table_next(s->store, bytes_str(name), name), 0);
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
-	s->options.read_only = true;
-	assert_int_equal(store_open(s->path, &s->options, &s->store), 0);
-	assert_int_equal(table_open(s->store, bytes_str("t"), &s->table), 0);
-	assert_int_equal(clone_to(s, "n", "c"), -EPERM);
-	assert_int_equal(restore(s, "n"), -EPERM);
+	assert_int_equal(store_table_next(the.store, bytes_str(name), name), 0);
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(store_check(the.path, NULL, NULL, NULL), 0);
+	the.options.read_only = true;
+	assert_int_equal(store_open(the.path, &the.options, &the.store), 0);
+	assert_int_equal(table_open(the.store, bytes_str("t"), &the.table), 0);
+	assert_int_equal(clone_to("n", "c"), -EPERM);
+	assert_int_equal(restore("n"), -EPERM);
 }
 
 /* What is done once while a copy is made, as its first file is. */
@@ -316,46 +305,43 @@ static int drop_namespace(struct store *s)
 	return store_namespace_drop(s, bytes_str("n"));
 }
 
-static void open_with_meanwhile(struct temp_store *s)
+static void open_with_meanwhile(void)
 {
-	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	ops = *os_posix()->ops;
 	ops.open = open_meanwhile;
-	s->options.os = &os;
-	assert_int_equal(temp_open(s), 0);
-	meanwhile_of = s->store;
-	assert_int_equal(temp_put(s, "r", "f", "q", 7, "then"), 1);
-	assert_int_equal(take(s, "n"), 0);
-	assert_int_equal(store_flush(s->store, NULL), 0);
+	the.options.os = &os;
+	assert_int_equal(temp_open(&the), 0);
+	meanwhile_of = the.store;
+	assert_int_equal(temp_put(&the, "r", "f", "q", 7, "then"), 1);
+	assert_int_equal(take("n"), 0);
+	assert_int_equal(store_flush(the.store, NULL), 0);
 }
 
 TEST(tables_are_made_while_others_are_copied)
 {
-	struct temp_store *s = store_of(state);
-
-	open_with_meanwhile(s);
+	open_with_meanwhile();
 	meanwhile = make_table;
-	assert_int_equal(clone_to(s, "n", "c"), 0);
+	assert_int_equal(clone_to("n", "c"), 0);
 	assert_null(meanwhile);
-	assert_string_equal(get_of(s, "c"), "then");
-	assert_int_equal(temp_put(s, "r", "f", "q", 7, "now"), 1);
+	assert_string_equal(get_of("c"), "then");
+	assert_int_equal(temp_put(&the, "r", "f", "q", 7, "now"), 1);
 	meanwhile = make_table;
-	assert_int_equal(restore(s, "n"), 0);
+	assert_int_equal(restore("n"), 0);
 	assert_null(meanwhile);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "then");
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "then");
 }
 
 TEST(no_clone_is_made_in_a_namespace_that_went_meanwhile)
 {
-	struct temp_store *s = store_of(state);
 	struct table *t;
 
-	open_with_meanwhile(s);
-	assert_int_equal(store_namespace_create(s->store, bytes_str("n")), 0);
+	open_with_meanwhile();
+	assert_int_equal(store_namespace_create(the.store, bytes_str("n")), 0);
 	meanwhile = drop_namespace;
-	assert_int_equal(clone_to(s, "n", "n:c"), -ENOENT);
+	assert_int_equal(clone_to("n", "n:c"), -ENOENT);
 	assert_non_null(strstr(store_why(), "no namespace 'n'"));
-	assert_int_equal(table_open(s->store, bytes_str("n:c"), &t), -ENOENT);
+	assert_int_equal(table_open(the.store, bytes_str("n:c"), &t), -ENOENT);
 }
 
 /* Five versions are kept from now on, and seen by the snapshot. */
@@ -379,86 +365,85 @@ static int keep_five(struct store *s)
 }
 
 /* What began before, a merge or a flush that counts versions, keeps three. */
-static void assert_keeps_five(struct temp_store *s, bool merges)
+static void assert_keeps_five(bool merges)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 	struct snapshot *snap;
 	struct schema schema;
 
-	open_with_meanwhile(s);
+	open_with_meanwhile();
 	assert_int_equal(
-		store_snapshot_drop(s->store, s->table, bytes_str("n")), 0);
-	assert_int_equal(table_schema(s->table, &schema), 0);
+		store_snapshot_drop(the.store, the.table, bytes_str("n")), 0);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	schema.families[0].attrs.new_version_behavior = merges;
-	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	assert_int_equal(table_alter(the.table, &schema, false), 0);
 	schema_free(&schema);
 	for (int64_t ts = 1; ts <= 5; ts++)
-		assert_int_equal(temp_put(s, "r", "f", "q", ts, "v"), 1);
+		assert_int_equal(temp_put(&the, "r", "f", "q", ts, "v"), 1);
 	if (merges)
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	meanwhile = keep_five;
-	assert_int_equal(merges ? store_compact(s->store, NULL)
-				: store_flush(s->store, s->table),
+	assert_int_equal(merges ? store_compact(the.store, NULL)
+				: store_flush(the.store, the.table),
 			 0);
 	assert_null(meanwhile);
-	assert_int_equal(store_snapshot_open(s->store, s->table,
+	assert_int_equal(store_snapshot_open(the.store, the.table,
 					     bytes_str("five"), &snap),
 			 0);
 	spec.snapshot = snap;
-	assert_int_equal(count(s, &spec), 5);
+	assert_int_equal(count(&spec), 5);
 	snapshot_release(snap);
 }
 
 TEST(what_a_snapshot_shows_is_taken_by_no_merge_that_runs)
 {
-	assert_keeps_five(store_of(state), true);
+	assert_keeps_five(true);
 }
 
 TEST(what_a_snapshot_shows_is_taken_by_no_flush_that_runs)
 {
-	assert_keeps_five(store_of(state), false);
+	assert_keeps_five(false);
 }
 
 /* Once the snapshot is dropped the table may lose what it shows. */
 TEST(what_goes_before_it_is_copied_is_missed)
 {
-	struct temp_store *s = store_of(state);
-	const struct store_ops *does = s->store->ops;
+	const struct store_ops *does = the.store->ops;
 	struct schema schema, none;
 	struct snapshot *snap;
 	struct table *t;
 
 	schema_init(&none, 0, 0);
-	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(temp_put(s, "r", "f", "q", 7, "then"), 1);
-		assert_int_equal(take(s, "n"), 0);
-		assert_int_equal(does->snapshot_open(s->store, s->table,
+		assert_int_equal(temp_put(&the, "r", "f", "q", 7, "then"), 1);
+		assert_int_equal(take("n"), 0);
+		assert_int_equal(does->snapshot_open(the.store, the.table,
 						     bytes_str("n"), &snap),
 				 0);
-		snap->store = s->store;
+		snap->store = the.store;
+		assert_int_equal(store_snapshot_drop(the.store, the.table,
+						     bytes_str("n")),
+				 0);
 		assert_int_equal(
-			store_snapshot_drop(s->store, s->table, bytes_str("n")),
-			0);
-		assert_int_equal(
-			i == 0 ? store_table_truncate(s->store, bytes_str("t"))
-			: i == 1 ? table_alter(s->table, &none, true) ||
-					   table_alter(s->table, &schema, true)
-				 : table_alter(s->table, &none, true),
+			i == 0 ? store_table_truncate(the.store, bytes_str("t"))
+			: i == 1 ? table_alter(the.table, &none, true) ||
+					   table_alter(the.table, &schema, true)
+				 : table_alter(the.table, &none, true),
 			0);
 		/* Another one behind the same change does not stand for it. */
-		assert_int_equal(take(s, "n"), 0);
+		assert_int_equal(take("n"), 0);
 		snap->taken_ms -= i < 2;
 		assert_int_equal(does->snapshot_clone(snap, &snap->tables.at[0],
 						      bytes_str("c")),
 				 -ENOENT);
 		assert_non_null(strstr(store_why(), "has been dropped"));
 		snapshot_release(snap);
-		assert_int_equal(table_open(s->store, bytes_str("c"), &t),
+		assert_int_equal(table_open(the.store, bytes_str("c"), &t),
 				 -ENOENT);
-		assert_int_equal(
-			store_snapshot_drop(s->store, s->table, bytes_str("n")),
-			0);
+		assert_int_equal(store_snapshot_drop(the.store, the.table,
+						     bytes_str("n")),
+				 0);
 	}
 	schema_free(&schema);
 }

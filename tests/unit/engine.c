@@ -4,20 +4,18 @@
 
 BOTH(a_put_is_read_back_and_survives_a_reopen)
 {
-	struct temp_store *s = store_of(state);
-
-	assert_int_equal(temp_put(s, "r", "f", "q", 5, "five"), 1);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "five");
-	assert_null(temp_get(s, "r", "f", "x"));
-	assert_null(temp_get(s, "r", "g", "q"));
-	assert_null(temp_get(s, "s", "f", "q"));
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(temp_open(s), 0);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "five");
+	assert_int_equal(temp_put(&the, "r", "f", "q", 5, "five"), 1);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "five");
+	assert_null(temp_get(&the, "r", "f", "x"));
+	assert_null(temp_get(&the, "r", "g", "q"));
+	assert_null(temp_get(&the, "s", "f", "q"));
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(temp_open(&the), 0);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "five");
 }
 
-static int try_one(struct temp_store *s, const char *family, uint8_t op,
-		   int64_t ts, const char *value)
+static int try_one(const char *family, uint8_t op, int64_t ts,
+		   const char *value)
 {
 	struct change c = {.op = op,
 			   .family = bytes_str(family),
@@ -27,55 +25,50 @@ static int try_one(struct temp_store *s, const char *family, uint8_t op,
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 
-	return table_mutate_try(s->table, &m);
+	return table_mutate_try(the.table, &m);
 }
 
 BOTH(what_is_only_tried_is_judged_and_changes_nothing)
 {
-	struct temp_store *s = store_of(state);
-
-	assert_int_equal(try_one(s, "f", CHANGE_PUT, 5, "v"), 1);
-	assert_null(temp_get(s, "r", "f", "q"));
-	assert_int_equal(temp_put(s, "r", "f", "q", TS_MAX, "text"), 1);
-	assert_int_equal(try_one(s, "f", CHANGE_INCREMENT, TS_AUTO, ""),
-			 -EINVAL);
-	assert_int_equal(try_one(s, "f", CHANGE_PUT, TS_AUTO, "v"), -EOVERFLOW);
-	assert_int_equal(try_one(s, "none", CHANGE_PUT, 5, "v"), -EPERM);
-	assert_int_equal(try_one(s, "f", CHANGE_DELETE, TS_AUTO, "v"), -EINVAL);
-	assert_int_equal(try_one(s, "f", CHANGE_DELETE, TS_AUTO, ""), 1);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "text");
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(temp_open(s), 0);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "text");
+	assert_int_equal(try_one("f", CHANGE_PUT, 5, "v"), 1);
+	assert_null(temp_get(&the, "r", "f", "q"));
+	assert_int_equal(temp_put(&the, "r", "f", "q", TS_MAX, "text"), 1);
+	assert_int_equal(try_one("f", CHANGE_INCREMENT, TS_AUTO, ""), -EINVAL);
+	assert_int_equal(try_one("f", CHANGE_PUT, TS_AUTO, "v"), -EOVERFLOW);
+	assert_int_equal(try_one("none", CHANGE_PUT, 5, "v"), -EPERM);
+	assert_int_equal(try_one("f", CHANGE_DELETE, TS_AUTO, "v"), -EINVAL);
+	assert_int_equal(try_one("f", CHANGE_DELETE, TS_AUTO, ""), 1);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "text");
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(temp_open(&the), 0);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "text");
 }
 
 BOTH(a_put_survives_the_death_of_the_process)
 {
-	struct temp_store *s = store_of(state);
-
 	for (int i = 0; i < 100; i++) {
 		char row[16];
 
 		snprintf(row, sizeof(row), "r%03d", i);
-		assert_int_equal(temp_put(s, row, "f", "q", TS_AUTO, row), 1);
+		assert_int_equal(temp_put(&the, row, "f", "q", TS_AUTO, row),
+				 1);
 	}
-	table_unref(s->table);
-	lsm_abandon(s->store);
-	assert_int_equal(temp_open(s), 0);
-	assert_string_equal(temp_get(s, "r000", "f", "q"), "r000");
-	assert_string_equal(temp_get(s, "r099", "f", "q"), "r099");
+	table_unref(the.table);
+	lsm_abandon(the.store);
+	assert_int_equal(temp_open(&the), 0);
+	assert_string_equal(temp_get(&the, "r000", "f", "q"), "r000");
+	assert_string_equal(temp_get(&the, "r099", "f", "q"), "r099");
 }
 
 BOTH(flush_and_compaction_change_no_answer)
 {
-	struct temp_store *s = store_of(state);
 	char row[16], value[16];
 
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 2000; i++) {
 			snprintf(row, sizeof(row), "r%05d", i * 7 % 2000);
 			snprintf(value, sizeof(value), "%d", round * 10000 + i);
-			assert_int_equal(temp_put(s, row, i % 2 ? "f" : "g",
+			assert_int_equal(temp_put(&the, row, i % 2 ? "f" : "g",
 						  "q", TS_AUTO, value),
 					 1);
 		}
@@ -84,60 +77,59 @@ BOTH(flush_and_compaction_change_no_answer)
 			snprintf(row, sizeof(row), "r%05d", i * 7 % 2000);
 			snprintf(value, sizeof(value), "%d", 20000 + i);
 			assert_string_equal(
-				temp_get(s, row, i % 2 ? "f" : "g", "q"),
+				temp_get(&the, row, i % 2 ? "f" : "g", "q"),
 				value);
-			assert_null(temp_get(s, row, i % 2 ? "g" : "f", "q"));
+			assert_null(
+				temp_get(&the, row, i % 2 ? "g" : "f", "q"));
 		}
 		if (step == 0)
-			assert_int_equal(store_flush(s->store, NULL), 0);
+			assert_int_equal(store_flush(the.store, NULL), 0);
 		if (step == 1)
-			assert_int_equal(store_compact(s->store, NULL), 0);
+			assert_int_equal(store_compact(the.store, NULL), 0);
 	}
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(store_check(s->path, NULL, NULL, NULL), 0);
-	assert_int_equal(temp_open(s), 0);
-	assert_string_equal(temp_get(s, "r00000", "g", "q"), "20000");
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(store_check(the.path, NULL, NULL, NULL), 0);
+	assert_int_equal(temp_open(&the), 0);
+	assert_string_equal(temp_get(&the, "r00000", "g", "q"), "20000");
 }
 
 BOTH(a_scan_sees_each_row_once_at_every_granularity)
 {
-	struct temp_store *s = store_of(state);
 	struct scan_spec spec = {0};
 	char row[16];
 
 	for (int v = 0; v < 5; v++)
 		for (int i = 0; i < 300; i++) {
 			snprintf(row, sizeof(row), "r%05d", i);
-			temp_put(s, row, "f", "a", TS_AUTO, "x");
-			temp_put(s, row, "f", "b", TS_AUTO, "x");
-			temp_put(s, row, "g", "c", TS_AUTO, "x");
+			temp_put(&the, row, "f", "a", TS_AUTO, "x");
+			temp_put(&the, row, "f", "b", TS_AUTO, "x");
+			temp_put(&the, row, "g", "c", TS_AUTO, "x");
 		}
 	for (int step = 0; step < 2; step++) {
 		spec = (struct scan_spec){.granularity = SCAN_ROWS};
-		assert_int_equal(count(s, &spec), 300);
+		assert_int_equal(count(&spec), 300);
 		spec.reversed = true;
-		assert_int_equal(count(s, &spec), 300);
+		assert_int_equal(count(&spec), 300);
 		spec = (struct scan_spec){.granularity = SCAN_FAMILIES};
-		assert_int_equal(count(s, &spec), 600);
+		assert_int_equal(count(&spec), 600);
 		spec.granularity = SCAN_COLUMNS;
-		assert_int_equal(count(s, &spec), 900);
+		assert_int_equal(count(&spec), 900);
 		spec.granularity = SCAN_CELLS;
-		assert_int_equal(count(s, &spec), 2700);
+		assert_int_equal(count(&spec), 2700);
 		spec.versions = 2;
-		assert_int_equal(count(s, &spec), 1800);
+		assert_int_equal(count(&spec), 1800);
 		spec.row_start = bytes_str("r00010");
 		spec.row_stop = bytes_str("r00020");
-		assert_int_equal(count(s, &spec), 60);
+		assert_int_equal(count(&spec), 60);
 		spec.limit_rows = 3;
-		assert_int_equal(count(s, &spec), 18);
-		assert_int_equal(store_compact(s->store, NULL), 0);
+		assert_int_equal(count(&spec), 18);
+		assert_int_equal(store_compact(the.store, NULL), 0);
 	}
 }
 
 /* Of a row that is all newer the scan must not go on to the next one. */
 BOTH(a_row_that_a_snapshot_lacks_is_not_its_neighbour)
 {
-	struct temp_store *s = store_of(state);
 	struct column_name f = {.family = bytes_str("f"), .whole_family = true};
 	struct scan_spec spec = {.row_start = bytes_str("b"),
 				 .row_stop = bytes_str("b"),
@@ -146,45 +138,44 @@ BOTH(a_row_that_a_snapshot_lacks_is_not_its_neighbour)
 				 .ncolumns = 1};
 	struct snapshot *snap;
 
-	temp_put(s, "a", "f", "q", TS_AUTO, "old");
-	temp_put(s, "c", "f", "q", TS_AUTO, "old");
+	temp_put(&the, "a", "f", "q", TS_AUTO, "old");
+	temp_put(&the, "c", "f", "q", TS_AUTO, "old");
 	assert_int_equal(
-		store_snapshot_create(s->store, s->table, bytes_str("n")), 0);
-	temp_put(s, "b", "f", "q", TS_AUTO, "new");
-	assert_int_equal(
-		store_snapshot_open(s->store, s->table, bytes_str("n"), &snap),
-		0);
+		store_snapshot_create(the.store, the.table, bytes_str("n")), 0);
+	temp_put(&the, "b", "f", "q", TS_AUTO, "new");
+	assert_int_equal(store_snapshot_open(the.store, the.table,
+					     bytes_str("n"), &snap),
+			 0);
 	for (int step = 0; step < 2; step++) {
 		for (int g = SCAN_ROWS; g <= SCAN_CELLS; g++) {
 			spec.granularity = (uint8_t)g;
 			spec.snapshot = snap;
-			assert_int_equal(count(s, &spec), 0);
+			assert_int_equal(count(&spec), 0);
 			spec.snapshot = NULL;
-			assert_int_equal(count(s, &spec), 1);
+			assert_int_equal(count(&spec), 1);
 		}
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	}
 	snapshot_release(snap);
 }
 
 BOTH(two_writes_in_one_millisecond_are_two_versions)
 {
-	struct temp_store *s = store_of(state);
 	struct scan_spec spec = {.granularity = SCAN_CELLS};
 
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(temp_put(s, "r", "f", "q", TS_AUTO, "v"), 1);
-	assert_int_equal(count(s, &spec), 3);
+		assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "v"),
+				 1);
+	assert_int_equal(count(&spec), 3);
 	/* A future version does not hide what is put next. */
-	assert_int_equal(temp_put(s, "r", "f", "q", 4102444800000, "future"),
+	assert_int_equal(temp_put(&the, "r", "f", "q", 4102444800000, "future"),
 			 1);
-	assert_int_equal(temp_put(s, "r", "f", "q", TS_AUTO, "next"), 1);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "next");
+	assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "next"), 1);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "next");
 }
 
 BOTH(a_delete_hides_what_was_before_and_not_what_comes)
 {
-	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_DELETE_COLUMN,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
@@ -192,24 +183,23 @@ BOTH(a_delete_hides_what_was_before_and_not_what_comes)
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 
-	temp_put(s, "r", "f", "q", 7, "seven");
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
-	assert_null(temp_get(s, "r", "f", "q"));
-	temp_put(s, "r", "f", "q", 7, "again");
-	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
-	assert_int_equal(store_compact(s->store, NULL), 0);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "again");
+	temp_put(&the, "r", "f", "q", 7, "seven");
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
+	assert_null(temp_get(&the, "r", "f", "q"));
+	temp_put(&the, "r", "f", "q", 7, "again");
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "again");
+	assert_int_equal(store_compact(the.store, NULL), 0);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "again");
 	c = (struct change){.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
-	assert_int_equal(table_has_row(s->table, bytes_str("r")), 0);
-	assert_int_equal(store_compact(s->store, NULL), 0);
-	assert_int_equal(table_has_row(s->table, bytes_str("r")), 0);
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
+	assert_int_equal(table_has_row(the.table, bytes_str("r")), 0);
+	assert_int_equal(store_compact(the.store, NULL), 0);
+	assert_int_equal(table_has_row(the.table, bytes_str("r")), 0);
 }
 
 /* Wherever they lie: a bit of @i is a flush behind a step. */
 BOTH(at_one_timestamp_the_last_one_counts)
 {
-	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_DELETE,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
@@ -223,51 +213,49 @@ BOTH(at_one_timestamp_the_last_one_counts)
 			const char *value = step == 1 ? "b" : "a";
 
 			if (step == 2)
-				assert_int_equal(table_mutate(s->table, &m, 0),
+				assert_int_equal(table_mutate(the.table, &m, 0),
 						 1);
 			else
-				assert_int_equal(temp_put(s, row, "f", "q",
+				assert_int_equal(temp_put(&the, row, "f", "q",
 							  step == 4 ? 4 : 5,
 							  value),
 						 1);
 			if (i >> step & 1)
-				assert_int_equal(store_flush(s->store, NULL),
+				assert_int_equal(store_flush(the.store, NULL),
 						 0);
 			if (step == 2)
-				assert_null(temp_get(s, row, "f", "q"));
+				assert_null(temp_get(&the, row, "f", "q"));
 			else
-				assert_string_equal(temp_get(s, row, "f", "q"),
-						    value);
+				assert_string_equal(
+					temp_get(&the, row, "f", "q"), value);
 		}
 	}
 }
 
 BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables)
 {
-	struct temp_store *s = store_of(state);
 	struct change c = {
 		.op = CHANGE_DELETE_FAMILY, .family = bytes_str("f"), .ts = 5};
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct schema schema;
 
-	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	schema.families[0].attrs.new_version_behavior = false;
-	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	assert_int_equal(table_alter(the.table, &schema, false), 0);
 	schema_free(&schema);
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
-	assert_int_equal(store_flush(s->store, NULL), 0);
-	assert_int_equal(temp_put(s, "r", "f", "q", 5, "hidden"), 1);
-	assert_null(temp_get(s, "r", "f", "q"));
-	assert_int_equal(store_flush(s->store, NULL), 0);
-	assert_null(temp_get(s, "r", "f", "q"));
-	assert_int_equal(temp_put(s, "r", "f", "q", 6, "seen"), 1);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "seen");
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 5, "hidden"), 1);
+	assert_null(temp_get(&the, "r", "f", "q"));
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	assert_null(temp_get(&the, "r", "f", "q"));
+	assert_int_equal(temp_put(&the, "r", "f", "q", 6, "seen"), 1);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "seen");
 }
 
 BOTH(a_check_that_does_not_hold_changes_nothing)
 {
-	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_PUT,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
@@ -282,20 +270,19 @@ BOTH(a_check_that_does_not_hold_changes_nothing)
 			     .checks = &k,
 			     .nchecks = 1};
 
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
-	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
+	assert_int_equal(table_mutate(the.table, &m, 0), 0);
 	k.op = CHECK_EQUAL;
 	k.value = bytes_str("other");
-	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	assert_int_equal(table_mutate(the.table, &m, 0), 0);
 	k.value = bytes_str("new");
 	c.value = bytes_str("newer");
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "newer");
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "newer");
 }
 
 BOTH(a_check_of_a_version_looks_at_that_version)
 {
-	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_DELETE,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
@@ -311,43 +298,41 @@ BOTH(a_check_of_a_version_looks_at_that_version)
 			     .checks = &k,
 			     .nchecks = 1};
 
-	temp_put(s, "r", "f", "q", 5, "anew");
-	temp_put(s, "r", "f", "q", 6, "five");
-	assert_int_equal(table_mutate(s->table, &m, 0), 0);
-	temp_put(s, "r", "f", "q", 5, "five");
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
-	assert_int_equal(table_mutate(s->table, &m, 0), 0);
-	temp_put(s, "r", "f", "q", 5, "");
-	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	temp_put(&the, "r", "f", "q", 5, "anew");
+	temp_put(&the, "r", "f", "q", 6, "five");
+	assert_int_equal(table_mutate(the.table, &m, 0), 0);
+	temp_put(&the, "r", "f", "q", 5, "five");
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
+	assert_int_equal(table_mutate(the.table, &m, 0), 0);
+	temp_put(&the, "r", "f", "q", 5, "");
+	assert_int_equal(table_mutate(the.table, &m, 0), 0);
 	k.value = bytes_str("");
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
 	/* An empty value is no absent one. */
-	assert_int_equal(table_mutate(s->table, &m, 0), 0);
+	assert_int_equal(table_mutate(the.table, &m, 0), 0);
 	k.op = CHECKS;
-	assert_int_equal(table_mutate(s->table, &m, 0), -EINVAL);
+	assert_int_equal(table_mutate(the.table, &m, 0), -EINVAL);
 }
 
 BOTH(a_second_opener_is_told_the_pid)
 {
-	struct temp_store *s = store_of(state);
 	struct store_options o = {0};
 	struct store *other;
 	char pid[16];
 
-	assert_int_equal(store_open(s->path, &o, &other), -EBUSY);
+	assert_int_equal(store_open(the.path, &o, &other), -EBUSY);
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	assert_non_null(strstr(store_why(), pid));
 }
 
 BOTH(a_directory_with_other_files_is_left_alone)
 {
-	struct temp_store *s = store_of(state);
 	struct store_options o = {.create = true};
 	struct store *other;
 	char dir[80], file[200];
 	FILE *f;
 
-	snprintf(dir, sizeof(dir), "%s/sub", s->path);
+	snprintf(dir, sizeof(dir), "%s/sub", the.path);
 	assert_int_equal(store_open(dir, &(struct store_options){0}, &other),
 			 -ENOENT);
 	snprintf(file, sizeof(file), "mkdir '%s' && touch '%s/x'", dir, dir);
@@ -360,7 +345,6 @@ BOTH(a_directory_with_other_files_is_left_alone)
 
 BOTH(a_batch_is_as_its_mutations_one_by_one)
 {
-	struct temp_store *s = store_of(state);
 	struct change c[3000];
 	struct mutation m[3000];
 	char rows[3000][8];
@@ -378,14 +362,13 @@ BOTH(a_batch_is_as_its_mutations_one_by_one)
 					 .changes = &c[i],
 					 .nchanges = 1};
 	}
-	assert_int_equal(table_mutate_many(s->table, m, 3000, 0, &done), 0);
+	assert_int_equal(table_mutate_many(the.table, m, 3000, 0, &done), 0);
 	assert_int_equal(done, 3000);
-	assert_int_equal(count(s, &spec), 3000);
+	assert_int_equal(count(&spec), 3000);
 }
 
 BOTH(a_batch_reads_what_it_wrote_before)
 {
-	struct temp_store *s = store_of(state);
 	const int64_t late = TS_MAX / 2;
 	struct change c[4];
 	struct mutation m[4];
@@ -402,19 +385,18 @@ BOTH(a_batch_reads_what_it_wrote_before)
 					 .changes = &c[i],
 					 .nchanges = 1};
 	}
-	assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done), 0);
+	assert_int_equal(table_mutate_many(the.table, m, 4, 0, &done), 0);
 	assert_int_equal(done, 4);
 	assert_int_equal(c[2].ts_given, late + 2);
 	assert_int_equal(c[3].ts_given, late + 2);
 	c[3].ts = TS_AUTO;
 	m[3].row = bytes_str("c");
-	assert_int_equal(table_mutate_many(s->table, m, 4, 0, &done), 0);
+	assert_int_equal(table_mutate_many(the.table, m, 4, 0, &done), 0);
 	assert_true(c[3].ts_given < late);
 }
 
 BOTH(named_columns_are_held_to_the_range_of_qualifiers)
 {
-	struct temp_store *s = store_of(state);
 	const struct column_name columns[] = {
 		{.family = bytes_str("f"), .qualifier = bytes_str("a")},
 		{.family = bytes_str("f"), .qualifier = bytes_str("c")},
@@ -431,30 +413,29 @@ BOTH(named_columns_are_held_to_the_range_of_qualifiers)
 	};
 
 	for (const char *q = "abcde"; *q; q++)
-		assert_int_equal(temp_put(s, "r", "f", (char[2]){*q}, 1, "v"),
-				 1);
-	assert_int_equal(count(s, &spec), 1);
+		assert_int_equal(
+			temp_put(&the, "r", "f", (char[2]){*q}, 1, "v"), 1);
+	assert_int_equal(count(&spec), 1);
 	/* Nothing that is named lies in it. */
 	spec.qual_start = bytes_str("f");
 	spec.has_qual_stop = false;
-	assert_int_equal(count(s, &spec), 0);
+	assert_int_equal(count(&spec), 0);
 }
 
 BOTH(each_put_is_seen_at_once)
 {
-	struct temp_store *s = store_of(state);
 	char value[256];
 
 	for (int i = 0; i < 3000; i++) {
 		snprintf(value, sizeof(value), "%0200d", i);
-		assert_int_equal(temp_put(s, "r", "f", "q", i + 1, value), 1);
-		assert_string_equal(temp_get(s, "r", "f", "q"), value);
+		assert_int_equal(temp_put(&the, "r", "f", "q", i + 1, value),
+				 1);
+		assert_string_equal(temp_get(&the, "r", "f", "q"), value);
 	}
 }
 
 BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files)
 {
-	struct temp_store *s = store_of(state);
 	struct change c = {.op = CHANGE_PUT,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
@@ -465,20 +446,20 @@ BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files)
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct table_info info;
 
-	assert_int_equal(temp_put(s, "r", "f", "p", TS_AUTO, "v"), 1);
-	assert_int_equal(table_info(s->table, &info), 0);
+	assert_int_equal(temp_put(&the, "r", "f", "p", TS_AUTO, "v"), 1);
+	assert_int_equal(table_info(the.table, &info), 0);
 	assert_false(info.has_ttl);
-	assert_int_equal(table_has_ttl(s->table), 0);
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(table_has_ttl(the.table), 0);
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(table_info(s->table, &info), 0);
+		assert_int_equal(table_info(the.table, &info), 0);
 		assert_true(info.has_ttl);
-		assert_int_equal(table_has_ttl(s->table), 1);
+		assert_int_equal(table_has_ttl(the.table), 1);
 		if (i == 0) {
-			assert_int_equal(temp_close(s), 0);
-			assert_int_equal(temp_open(s), 0);
+			assert_int_equal(temp_close(&the), 0);
+			assert_int_equal(temp_open(&the), 0);
 		} else {
-			assert_int_equal(store_flush(s->store, NULL), 0);
+			assert_int_equal(store_flush(the.store, NULL), 0);
 		}
 	}
 }
@@ -491,12 +472,12 @@ static int count_table_file(void *arg, const char *name)
 	return 0;
 }
 
-static int table_files(struct temp_store *s)
+static int table_files(void)
 {
 	struct os_dir *d;
 	int n = 0;
 
-	assert_int_equal(os_dir_open(os_posix(), s->path, false, &d), 0);
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &d), 0);
 	assert_int_equal(os_dir_list(d, count_table_file, &n), 0);
 	os_dir_close(d);
 	return n;
@@ -505,18 +486,17 @@ static int table_files(struct temp_store *s)
 /* A thread keeps the view of its last read. */
 BOTH(what_a_thread_read_last_holds_no_file)
 {
-	struct temp_store *s = store_of(state);
-
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(temp_put(s, "r", "f", "q", TS_AUTO, "v"), 1);
-		assert_int_equal(store_flush(s->store, NULL), 0);
-		assert_string_equal(temp_get(s, "r", "f", "q"), "v");
+		assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "v"),
+				 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
+		assert_string_equal(temp_get(&the, "r", "f", "q"), "v");
 	}
-	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(store_compact(the.store, NULL), 0);
 	/* The thread that flushed may let go of its file a moment later. */
-	for (int i = 0; i < 12000 && table_files(s) != 1; i++)
+	for (int i = 0; i < 12000 && table_files() != 1; i++)
 		usleep(5000);
-	assert_int_equal(table_files(s), 1);
+	assert_int_equal(table_files(), 1);
 }
 
 /*
@@ -525,41 +505,41 @@ BOTH(what_a_thread_read_last_holds_no_file)
  */
 BOTH(a_read_after_a_find_reads_no_block_in_vain)
 {
-	struct temp_store *s = store_of(state);
 	uint64_t misses;
 	char row[16];
 
-	rewrite(s);
-	assert_int_equal(store_compact(s->store, NULL), 0);
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(temp_open(s), 0);
-	assert_non_null(temp_get(s, "r0003", "f", "q"));
-	misses = stat_of(s->store, "cache_misses_total");
+	rewrite();
+	assert_int_equal(store_compact(the.store, NULL), 0);
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(temp_open(&the), 0);
+	assert_non_null(temp_get(&the, "r0003", "f", "q"));
+	misses = stat_of(the.store, "cache_misses_total");
 	assert_true(misses > 0);
 	for (int i = 500; i < 520; i++) {
 		snprintf(row, sizeof(row), "r%04dx", i);
-		assert_null(temp_get(s, row, "f", "q"));
-		assert_non_null(temp_get(s, "r0003", "f", "q"));
-		assert_null(temp_get(s, "r0003x", "f", "q"));
-		assert_non_null(temp_get(s, "r0003", "f", "q"));
-		assert_null(temp_get(s, "r0003", "f", "qq"));
-		assert_int_equal(table_has_row(s->table, bytes_str("r0003")),
+		assert_null(temp_get(&the, row, "f", "q"));
+		assert_non_null(temp_get(&the, "r0003", "f", "q"));
+		assert_null(temp_get(&the, "r0003x", "f", "q"));
+		assert_non_null(temp_get(&the, "r0003", "f", "q"));
+		assert_null(temp_get(&the, "r0003", "f", "qq"));
+		assert_int_equal(table_has_row(the.table, bytes_str("r0003")),
 				 1);
-		assert_int_equal(table_has_family(s->table, bytes_str(row),
+		assert_int_equal(table_has_family(the.table, bytes_str(row),
 						  bytes_str("f")),
 				 0);
-		assert_int_equal(table_has_family(s->table, bytes_str("r0003"),
+		assert_int_equal(table_has_family(the.table, bytes_str("r0003"),
 						  bytes_str("f")),
 				 1);
-		assert_int_equal(table_has_family(s->table, bytes_str("r0003x"),
+		assert_int_equal(table_has_family(the.table,
+						  bytes_str("r0003x"),
 						  bytes_str("f")),
 				 0);
-		assert_non_null(temp_get(s, "r0003", "f", "q"));
+		assert_non_null(temp_get(&the, "r0003", "f", "q"));
 	}
-	assert_true(stat_of(s->store, "cache_misses_total") <= misses + 1);
+	assert_true(stat_of(the.store, "cache_misses_total") <= misses + 1);
 	for (int i = 0; i < 1000; i++) {
 		snprintf(row, sizeof(row), "r%04d", i);
-		assert_non_null(temp_get(s, row, "f", "q"));
+		assert_non_null(temp_get(&the, row, "f", "q"));
 	}
 }
 
@@ -568,7 +548,6 @@ BOTH(a_row_of_many_columns_gives_its_memory_back)
 	enum {
 		COLUMNS = 100000
 	};
-	struct temp_store *s = store_of(state);
 	struct change *c = calloc(COLUMNS, sizeof(*c));
 	uint8_t *names = malloc(4 * COLUMNS);
 	struct mutation m = {
@@ -576,7 +555,7 @@ BOTH(a_row_of_many_columns_gives_its_memory_back)
 
 	assert_non_null(c);
 	assert_non_null(names);
-	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 1, "v"), 1);
 	for (uint32_t i = 0; i < COLUMNS; i++) {
 		memcpy(names + 4 * i, &i, 4);
 		c[i] = (struct change){.op = CHANGE_PUT,
@@ -584,55 +563,54 @@ BOTH(a_row_of_many_columns_gives_its_memory_back)
 				       .qualifier = bytes_of(names + 4 * i, 4),
 				       .ts = 1};
 	}
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
-	assert_true(lsm_of(s->store)->entries_cap < COLUMNS);
-	assert_int_equal(temp_put(s, "r", "f", "q", 2, "after"), 1);
-	assert_string_equal(temp_get(s, "r", "f", "q"), "after");
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
+	assert_true(lsm_of(the.store)->entries_cap < COLUMNS);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 2, "after"), 1);
+	assert_string_equal(temp_get(&the, "r", "f", "q"), "after");
 	free(names);
 	free(c);
 }
 
 /* Eight versions of a row each, of values of many lengths, in one file. */
-static void put_long_columns(struct temp_store *s)
+static void put_long_columns(void)
 {
 	char row[16], *value = calloc(1, 40001);
 	struct schema schema;
 
 	assert_non_null(value);
-	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	schema.families[0].attrs.versions = 20;
-	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	assert_int_equal(table_alter(the.table, &schema, false), 0);
 	schema_free(&schema);
 	for (int len = 40000; len >= 1000; len /= 2) {
 		snprintf(row, sizeof(row), "r%d", len);
 		memset(value, 'v', (size_t)len);
 		value[len] = '\0';
 		for (int ts = 10; ts < 18; ts++)
-			assert_int_equal(temp_put(s, row, "f", "q", ts, value),
-					 1);
+			assert_int_equal(
+				temp_put(&the, row, "f", "q", ts, value), 1);
 	}
 	free(value);
-	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(store_compact(the.store, NULL), 0);
 }
 
 BOTH(a_version_is_found_by_its_time_in_whichever_block)
 {
-	struct temp_store *s = store_of(state);
 	struct bytes row, f = bytes_str("f"), q = bytes_str("q");
 	char name[16];
 	struct buf hold = {0};
 	struct cell c;
 
-	put_long_columns(s);
+	put_long_columns();
 	for (int len = 40000; len >= 1000; len /= 2) {
 		snprintf(name, sizeof(name), "r%d", len);
 		row = bytes_str(name);
 		for (int ts = 10; ts < 18; ts++) {
-			assert_int_equal(table_get_version(s->table, row, f, q,
+			assert_int_equal(table_get_version(the.table, row, f, q,
 							   ts, NULL, &c, &hold),
 					 1);
 			assert_int_equal(c.ts, ts);
-			assert_int_equal(table_get(s->table, row, f, q, ts,
+			assert_int_equal(table_get(the.table, row, f, q, ts,
 						   NULL, &c, &hold),
 					 1);
 			assert_int_equal(c.ts, ts);
@@ -646,13 +624,13 @@ enum {
 };
 
 /* Two gets by columns of one row, whose values are c and d. */
-static void get_shared(struct temp_store *s, struct shared_buf hold[2])
+static void get_shared(struct shared_buf hold[2])
 {
 	struct cell c;
 
 	for (int i = 0; i < 2; i++) {
 		shared_open(&hold[i]);
-		assert_int_equal(table_get(s->table, bytes_str("r"),
+		assert_int_equal(table_get(the.table, bytes_str("r"),
 					   bytes_str("f"),
 					   bytes_of(&"cd"[i], 1), TS_MAX, NULL,
 					   &c, &hold[i].buf),
@@ -664,23 +642,22 @@ static void get_shared(struct temp_store *s, struct shared_buf hold[2])
 
 BOTH(a_long_value_is_read_where_it_lies_and_stays)
 {
-	struct temp_store *s = store_of(state);
 	char value[LONG + 1] = {0};
 	struct shared_buf hold[3][2];
 
 	for (int i = 0; i < 2; i++) {
 		memset(value, "cd"[i], LONG);
-		assert_int_equal(
-			temp_put(s, "r", "f", (char[]){"cd"[i], 0}, 7, value),
-			1);
+		assert_int_equal(temp_put(&the, "r", "f", (char[]){"cd"[i], 0},
+					  7, value),
+				 1);
 	}
-	get_shared(s, hold[0]);
-	assert_int_equal(store_compact(s->store, NULL), 0);
-	get_shared(s, hold[1]);
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(temp_open(s), 0);
-	get_shared(s, hold[2]);
-	assert_int_equal(temp_close(s), 0);
+	get_shared(hold[0]);
+	assert_int_equal(store_compact(the.store, NULL), 0);
+	get_shared(hold[1]);
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(temp_open(&the), 0);
+	get_shared(hold[2]);
+	assert_int_equal(temp_close(&the), 0);
 	for (int i = 0; i < 6; i++) {
 		struct shared_buf *b = &hold[i / 2][i % 2];
 
@@ -697,7 +674,6 @@ static void not_freed(struct piece *p)
 
 BOTH(a_long_value_is_kept_where_it_was_given)
 {
-	struct temp_store *s = store_of(state);
 	struct piece p = {.refs = 1, .free = not_freed};
 	static uint8_t value[LONG];
 	struct change ch = {.op = CHANGE_PUT,
@@ -713,11 +689,11 @@ BOTH(a_long_value_is_kept_where_it_was_given)
 	struct cell c;
 
 	memset(value, 'c', LONG);
-	assert_int_equal(table_mutate(s->table, &m, 0), 1);
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
 	assert_int_equal(p.refs, 2);
 	for (int i = 0; i < 2; i++) {
 		shared_open(&hold);
-		assert_int_equal(table_get(s->table, m.row, ch.family,
+		assert_int_equal(table_get(the.table, m.row, ch.family,
 					   ch.qualifier, TS_MAX, NULL, &c,
 					   &hold.buf),
 				 1);
@@ -726,8 +702,8 @@ BOTH(a_long_value_is_kept_where_it_was_given)
 		if (i == 0)
 			assert_ptr_equal(hold.piece, &p);
 		shared_free(&hold);
-		assert_int_equal(store_compact(s->store, NULL), 0);
+		assert_int_equal(store_compact(the.store, NULL), 0);
 	}
-	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	assert_int_equal(p.refs, 1);
 }

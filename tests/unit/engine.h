@@ -9,51 +9,38 @@
 #include "store/lsm/admin/engine.h"
 #include "tests/unit/temp_store.h"
 
-static inline struct temp_store *store_of(void **state)
-{
-	return *state;
-}
+/* The store of the test. */
+static struct temp_store the;
 
 static inline int setup(void **state)
 {
-	struct temp_store *s = calloc(1, sizeof(*s));
-
-	*state = s;
-	return s ? temp_make(s) : -1;
+	the = (struct temp_store){0};
+	return temp_make(&the);
 }
 
 static inline int teardown(void **state)
 {
-	struct temp_store *s = *state;
-	int r = temp_remove(s);
-
-	free(s);
-	return r;
+	return temp_remove(&the);
 }
 
 /* Small files, work in the caller: many flushes and levels in a few puts. */
 static inline int setup_small(void **state)
 {
-	struct temp_store *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -1;
-	s->options.inline_background = true;
-	s->options.write_buffer_bytes = 16 << 10;
-	s->options.table_file_bytes = 8 << 10;
-	s->options.wal_segment_bytes = 64 << 10;
-	s->options.wal_ring_bytes = 16 << 10;
-	*state = s;
-	return temp_make(s);
+	the = (struct temp_store){.options = {.inline_background = true,
+					      .write_buffer_bytes = 16 << 10,
+					      .table_file_bytes = 8 << 10,
+					      .wal_segment_bytes = 64 << 10,
+					      .wal_ring_bytes = 16 << 10}};
+	return temp_make(&the);
 }
 
-static inline int count(struct temp_store *s, struct scan_spec *spec)
+static inline int count(struct scan_spec *spec)
 {
 	struct scan *sc;
 	struct cell c;
 	int n = 0, r;
 
-	assert_int_equal(scan_open(s->table, spec, &sc), 0);
+	assert_int_equal(scan_open(the.table, spec, &sc), 0);
 	while ((r = scan_next(sc, &c)) > 0)
 		n++;
 	assert_int_equal(r, 0);
@@ -73,14 +60,14 @@ static inline uint64_t stat_of(struct store *s, const char *name)
 
 static const char filler[200] = {[0 ... 198] = 'x'};
 
-static inline void rewrite(struct temp_store *s)
+static inline void rewrite(void)
 {
 	char row[16], value[240];
 
 	for (int i = 0; i < 1000; i++) {
 		snprintf(row, sizeof(row), "r%04d", i * 7 % 1000);
 		snprintf(value, sizeof(value), "%s%d", filler, rand());
-		assert_int_equal(temp_put(s, row, "f", "q", 7, value), 1);
+		assert_int_equal(temp_put(&the, row, "f", "q", 7, value), 1);
 	}
 }
 

@@ -47,8 +47,7 @@ int __wrap_wal_tick(struct wal *w)
 
 /* Each wait for this condition is the call instead. */
 static pthread_cond_t *waited;
-static void (*meanwhile)(struct temp_store *s);
-static struct temp_store *meanwhile_arg;
+static void (*meanwhile)(void);
 
 int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock);
@@ -57,7 +56,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 	if (cond != waited)
 		return __real_pthread_cond_wait(cond, lock);
 	pthread_mutex_unlock(lock);
-	meanwhile(meanwhile_arg);
+	meanwhile();
 	pthread_mutex_lock(lock);
 	return 0;
 }
@@ -75,20 +74,17 @@ void __wrap_superversions_sweep(struct lsm *db)
 
 SMALL(who_waited_for_a_flush_finds_it_counted)
 {
-	struct temp_store *s = store_of(state);
-
-	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+	assert_int_equal(temp_put(&the, "a", "f", "q", TS_AUTO, "v"), 1);
 	flushes_seen = 0;
-	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(store_flush(the.store, NULL), 0);
 	assert_int_equal(flushes_seen, 1);
 }
 
 USUAL(what_nobody_syncs_waits_for_no_more_than_a_second)
 {
-	struct temp_store *s = store_of(state);
 	uint64_t before = atomic_load(&ticks);
 
-	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+	assert_int_equal(temp_put(&the, "a", "f", "q", TS_AUTO, "v"), 1);
 	/* A thread that is held up before it waits, waits for nothing. */
 	for (int i = 0; i < 60000 && (atomic_load(&ticks) == before ||
 				      atomic_load(&tick_ns_max) == 0);
@@ -99,36 +95,34 @@ USUAL(what_nobody_syncs_waits_for_no_more_than_a_second)
 }
 
 /* Blocks that came into the cache by the work, and by a read of all. */
-static void warmed(struct temp_store *s, bool compact, uint64_t *work,
-		   uint64_t *read)
+static void warmed(bool compact, uint64_t *work, uint64_t *read)
 {
-	uint64_t begin = stat_of(s->store, "cache_misses_total"), end;
+	uint64_t begin = stat_of(the.store, "cache_misses_total"), end;
 	char row[16];
 
-	rewrite(s);
-	assert_int_equal(compact ? store_compact(s->store, NULL)
-				 : store_flush(s->store, NULL),
+	rewrite();
+	assert_int_equal(compact ? store_compact(the.store, NULL)
+				 : store_flush(the.store, NULL),
 			 0);
-	end = stat_of(s->store, "cache_misses_total");
+	end = stat_of(the.store, "cache_misses_total");
 	*work = end - begin;
 	for (int i = 0; i < 1000; i++) {
 		snprintf(row, sizeof(row), "r%04d", i);
-		assert_non_null(temp_get(s, row, "f", "q"));
+		assert_non_null(temp_get(&the, row, "f", "q"));
 	}
-	*read = stat_of(s->store, "cache_misses_total") - end;
+	*read = stat_of(the.store, "cache_misses_total") - end;
 }
 
 USUAL(new_files_come_with_their_blocks_to_who_reads)
 {
-	struct temp_store *s = store_of(state);
 	uint64_t work, read;
 
 	/* Nobody has read yet: nobody is served before he does. */
-	warmed(s, false, &work, &read);
+	warmed(false, &work, &read);
 	assert_int_equal(work, 0);
 	assert_true(read > 0);
 	for (int compact = 0; compact < 2; compact++) {
-		warmed(s, compact, &work, &read);
+		warmed(compact, &work, &read);
 		assert_true(work > 0);
 		assert_int_equal(read, 0);
 	}
@@ -136,23 +130,22 @@ USUAL(new_files_come_with_their_blocks_to_who_reads)
 
 USUAL(a_block_of_a_mebibyte_waits_for_who_reads_it)
 {
-	struct temp_store *s = store_of(state);
 	size_t len = (1 << 20) + 1;
 	char *value = calloc(1, len + 1);
 	uint64_t begin;
 
 	assert_non_null(value);
 	memset(value, 'v', len);
-	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, value), 1);
-	assert_int_equal(temp_put(s, "b", "f", "q", TS_AUTO, "small"), 1);
-	assert_non_null(temp_get(s, "b", "f", "q"));
-	begin = stat_of(s->store, "cache_misses_total");
-	assert_int_equal(store_flush(s->store, NULL), 0);
-	assert_int_equal(stat_of(s->store, "cache_misses_total"), begin + 1);
-	assert_non_null(temp_get(s, "b", "f", "q"));
-	assert_int_equal(stat_of(s->store, "cache_misses_total"), begin + 1);
-	assert_string_equal(temp_get(s, "a", "f", "q"), value);
-	assert_int_equal(stat_of(s->store, "cache_misses_total"), begin + 2);
+	assert_int_equal(temp_put(&the, "a", "f", "q", TS_AUTO, value), 1);
+	assert_int_equal(temp_put(&the, "b", "f", "q", TS_AUTO, "small"), 1);
+	assert_non_null(temp_get(&the, "b", "f", "q"));
+	begin = stat_of(the.store, "cache_misses_total");
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	assert_int_equal(stat_of(the.store, "cache_misses_total"), begin + 1);
+	assert_non_null(temp_get(&the, "b", "f", "q"));
+	assert_int_equal(stat_of(the.store, "cache_misses_total"), begin + 1);
+	assert_string_equal(temp_get(&the, "a", "f", "q"), value);
+	assert_int_equal(stat_of(the.store, "cache_misses_total"), begin + 2);
 	free(value);
 }
 
@@ -186,63 +179,61 @@ static void assert_become_nicer(unsigned n)
 
 USUAL(flush_and_compaction_give_way_to_callers)
 {
-	struct temp_store *s = store_of(state);
-
 	/* There is nothing nicer than 19. */
 	if (getpriority(PRIO_PROCESS, 0) + THREAD_GIVES_WAY > 19)
 		skip();
 	/* They may not have begun yet. */
 	assert_become_nicer(2);
 	assert_true(threads_nicer_by(0) >= 2);
-	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	/* The system lists a thread for a moment after it was joined. */
 	assert_become_nicer(0);
-	assert_int_equal(temp_open(s), 0);
+	assert_int_equal(temp_open(&the), 0);
 }
 
 /* Three cells a row, so that memtables fill in the middle of one. */
 SMALL(what_is_written_in_order_is_not_merged)
 {
-	struct temp_store *s = store_of(state);
 	char row[16], value[64];
 
 	memset(value, 'v', sizeof(value) - 1);
 	value[sizeof(value) - 1] = 0;
 	for (int i = 0; i < 3000; i++) {
 		snprintf(row, sizeof(row), "%06d", i / 3);
-		assert_int_equal(temp_put(s, row, "f",
+		assert_int_equal(temp_put(&the, row, "f",
 					  i % 3 == 0   ? "a"
 					  : i % 3 == 1 ? "b"
 						       : "c",
 					  i, value),
 				 1);
 	}
-	assert_true(stat_of(s->store, "flushes_total") > 12);
-	assert_true(stat_of(s->store, "level_sstables{level=\"0\"}") <= 14);
-	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
-	assert_string_equal(temp_get(s, "000500", "f", "b"), value);
+	assert_true(stat_of(the.store, "flushes_total") > 12);
+	assert_true(stat_of(the.store, "level_sstables{level=\"0\"}") <= 14);
+	assert_int_equal(stat_of(the.store, "compactions_total"), 0);
+	assert_string_equal(temp_get(&the, "000500", "f", "b"), value);
 }
 
 /* Merged by a thread: it is waited for, as long as it takes. */
 USUAL(what_was_flushed_is_merged_when_nobody_writes)
 {
-	struct temp_store *s = store_of(state);
 	char value[16];
 
-	assert_int_equal(temp_close(s), 0);
-	s->options.table_file_bytes = 1024;
-	assert_int_equal(temp_open(s), 0);
+	assert_int_equal(temp_close(&the), 0);
+	the.options.table_file_bytes = 1024;
+	assert_int_equal(temp_open(&the), 0);
 	for (int i = 0; i < 3; i++) {
 		snprintf(value, sizeof(value), "%d", i);
-		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, value), 1);
-		assert_int_equal(temp_put(s, "b", "f", "q", i + 1, value), 1);
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(temp_put(&the, "a", "f", "q", i + 1, value),
+				 1);
+		assert_int_equal(temp_put(&the, "b", "f", "q", i + 1, value),
+				 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	}
-	for (int i = 0; i < 12000 && stat_of(s->store, "sstables") > 1; i++)
+	for (int i = 0; i < 12000 && stat_of(the.store, "sstables") > 1; i++)
 		usleep(5000);
-	assert_int_equal(stat_of(s->store, "sstables"), 1);
-	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 0);
-	assert_string_equal(temp_get(s, "b", "f", "q"), "2");
+	assert_int_equal(stat_of(the.store, "sstables"), 1);
+	assert_int_equal(stat_of(the.store, "level_sstables{level=\"0\"}"), 0);
+	assert_string_equal(temp_get(&the, "b", "f", "q"), "2");
 }
 
 /* Is one but the caller at work, or waits for a processor? */
@@ -275,11 +266,10 @@ static bool a_thread_runs(void)
 /* Its threads wait for work: the state is waited for, as long as it takes. */
 USUAL(a_store_that_nobody_uses_sleeps)
 {
-	struct temp_store *s = store_of(state);
 	int asleep = 0;
 
-	assert_int_equal(temp_put(s, "a", "f", "q", 1, "v"), 1);
-	assert_int_equal(store_flush(s->store, NULL), 0);
+	assert_int_equal(temp_put(&the, "a", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(the.store, NULL), 0);
 	for (int i = 0; i < 60000 && asleep < 10; i++) {
 		asleep = a_thread_runs() ? 0 : asleep + 1;
 		usleep(1000);
@@ -289,23 +279,22 @@ USUAL(a_store_that_nobody_uses_sleeps)
 
 USUAL(level_0_may_be_deep_until_somebody_reads)
 {
-	struct temp_store *s = store_of(state);
-
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(temp_put(&the, "a", "f", "q", i + 1, "v"), 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	}
-	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 20);
-	assert_int_equal(stat_of(s->store, "compactions_total"), 0);
-	assert_string_equal(temp_get(s, "a", "f", "q"), "v");
+	assert_int_equal(stat_of(the.store, "level_sstables{level=\"0\"}"), 20);
+	assert_int_equal(stat_of(the.store, "compactions_total"), 0);
+	assert_string_equal(temp_get(&the, "a", "f", "q"), "v");
 	for (int i = 0;
-	     i < 12000 && stat_of(s->store, "level_sstables{level=\"0\"}"); i++)
+	     i < 12000 && stat_of(the.store, "level_sstables{level=\"0\"}");
+	     i++)
 		usleep(5000);
-	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 0);
+	assert_int_equal(stat_of(the.store, "level_sstables{level=\"0\"}"), 0);
 }
 
 /* How many versions of row000 f:q are seen when 20 are kept. */
-static int versions_of_twenty(struct temp_store *s)
+static int versions_of_twenty(void)
 {
 	struct scan_spec spec = {
 		.granularity = SCAN_CELLS,
@@ -318,11 +307,11 @@ static int versions_of_twenty(struct temp_store *s)
 	struct scan *sc;
 	int n = 0;
 
-	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	schema.families[0].attrs.versions = 20;
-	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	assert_int_equal(table_alter(the.table, &schema, false), 0);
 	schema_free(&schema);
-	assert_int_equal(scan_open(s->table, &spec, &sc), 0);
+	assert_int_equal(scan_open(the.table, &spec, &sc), 0);
 	while (scan_next(sc, &cell) > 0)
 		n++;
 	scan_close(sc);
@@ -330,7 +319,7 @@ static int versions_of_twenty(struct temp_store *s)
 }
 
 /* Twelve versions of each row, merged by then. */
-static void put_twelve(struct temp_store *s)
+static void put_twelve(void)
 {
 	char row[16], value[64];
 
@@ -340,36 +329,33 @@ static void put_twelve(struct temp_store *s)
 		for (int i = 0; i < 200; i++) {
 			snprintf(row, sizeof(row), "row%03d", i);
 			assert_int_equal(
-				temp_put(s, row, "f", "q", version, value), 1);
+				temp_put(&the, row, "f", "q", version, value),
+				1);
 		}
-	assert_true(stat_of(s->store, "compactions_total") > 0);
+	assert_true(stat_of(the.store, "compactions_total") > 0);
 }
 
 /* A restore can put rows before it comes to the schema. */
 SMALL(a_new_table_keeps_all_versions_until_it_has_a_schema)
 {
-	struct temp_store *s = store_of(state);
-
-	put_twelve(s);
-	assert_int_equal(versions_of_twenty(s), 12);
+	put_twelve();
+	assert_int_equal(versions_of_twenty(), 12);
 }
 
 SMALL(a_new_table_loses_versions_when_asked_to_compact)
 {
-	struct temp_store *s = store_of(state);
-
-	put_twelve(s);
-	assert_int_equal(store_compact(s->store, NULL), 0);
-	assert_int_equal(versions_of_twenty(s), 3);
+	put_twelve();
+	assert_int_equal(store_compact(the.store, NULL), 0);
+	assert_int_equal(versions_of_twenty(), 3);
 }
 
 /* All versions are to be kept now, and the merge that ran ends. */
-static void raise_versions(struct temp_store *s)
+static void raise_versions(void)
 {
-	struct lsm *db = lsm_of(s->store);
+	struct lsm *db = lsm_of(the.store);
 
 	waited = NULL;
-	assert_int_equal(versions_of_twenty(s), 12);
+	assert_int_equal(versions_of_twenty(), 12);
 	pthread_mutex_lock(&db->state);
 	db->tables[0]->now->trees[0]->compacting = false;
 	db->compacting--;
@@ -378,62 +364,60 @@ static void raise_versions(struct temp_store *s)
 
 SMALL(who_waited_to_compact_goes_by_the_schema_of_then)
 {
-	struct temp_store *s = store_of(state);
-	struct lsm *db = lsm_of(s->store);
+	struct lsm *db = lsm_of(the.store);
 
-	put_twelve(s);
+	put_twelve();
 	db->tables[0]->now->trees[0]->compacting = true;
 	db->compacting++;
 	waited = &db->done;
 	meanwhile = raise_versions;
-	meanwhile_arg = s;
-	assert_int_equal(store_compact(s->store, NULL), 0);
+	assert_int_equal(store_compact(the.store, NULL), 0);
 	assert_null(waited);
-	assert_int_equal(versions_of_twenty(s), 12);
+	assert_int_equal(versions_of_twenty(), 12);
 }
 
 /* How often a flush waited beside a writer that fills memory meanwhile. */
 static int waits;
 
-static void flush_and_write(struct temp_store *s)
+static void flush_and_write(void)
 {
-	struct lsm *db = lsm_of(s->store);
+	struct lsm *db = lsm_of(the.store);
 
 	assert_int_equal(flush_one(db), 1);
 	if (++waits == 10) {
 		waited = NULL;
 		return;
 	}
-	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+	assert_int_equal(temp_put(&the, "a", "f", "q", TS_AUTO, "v"), 1);
 	pthread_mutex_lock(&db->commit);
 	assert_int_equal(commit_freeze(db, 0), 0);
 	pthread_mutex_unlock(&db->commit);
-	assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+	assert_int_equal(temp_put(&the, "a", "f", "q", TS_AUTO, "v"), 1);
 }
 
 USUAL(a_flush_waits_for_what_was_there_and_no_longer)
 {
-	struct temp_store *s = store_of(state);
 	struct lsm *db;
 
 	for (int frozen = 0; frozen < 2; frozen++) {
 		/* Its work is not done by threads, nor by who calls it. */
-		s->options.inline_background = true;
-		assert_int_equal(temp_close(s), 0);
-		assert_int_equal(temp_open(s), 0);
-		db = lsm_of(s->store);
+		the.options.inline_background = true;
+		assert_int_equal(temp_close(&the), 0);
+		assert_int_equal(temp_open(&the), 0);
+		db = lsm_of(the.store);
 		db->options.inline_background = false;
-		assert_int_equal(temp_put(s, "a", "f", "q", TS_AUTO, "v"), 1);
+		assert_int_equal(temp_put(&the, "a", "f", "q", TS_AUTO, "v"),
+				 1);
 		pthread_mutex_lock(&db->commit);
 		if (frozen)
 			assert_int_equal(commit_freeze(db, 0), 0);
 		pthread_mutex_unlock(&db->commit);
-		assert_int_equal(temp_put(s, "a", "f", "p", TS_AUTO, "v"), 1);
+		assert_int_equal(temp_put(&the, "a", "f", "p", TS_AUTO, "v"),
+				 1);
 		waits = 0;
 		waited = &db->done;
 		meanwhile = flush_and_write;
-		meanwhile_arg = s;
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 		waited = NULL;
 		assert_int_equal(waits, 1 + frozen);
 	}
@@ -441,34 +425,34 @@ USUAL(a_flush_waits_for_what_was_there_and_no_longer)
 }
 
 /* A flush of the row by itself, so many times. */
-static void pile_up(struct temp_store *s, int files)
+static void pile_up(int files)
 {
 	for (int i = 0; i < files; i++) {
-		assert_int_equal(temp_put(s, "a", "f", "q", i, "v"), 1);
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(temp_put(&the, "a", "f", "q", i, "v"), 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	}
 }
 
 /* The newest file of level 0 is gone when the store is opened again. */
-static void lose_newest_file(struct temp_store *s)
+static void lose_newest_file(void)
 {
 	const struct level *l =
-		&lsm_of(s->store)->tables[0]->now->trees[0]->levels->level[0];
+		&lsm_of(the.store)->tables[0]->now->trees[0]->levels->level[0];
 	char path[100];
 
-	snprintf(path, sizeof(path), "%s/%llu.sst", s->path,
+	snprintf(path, sizeof(path), "%s/%llu.sst", the.path,
 		 (unsigned long long)sst_info(l->files[0])->number);
-	assert_int_equal(temp_close(s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(temp_open(s), 0);
+	assert_int_equal(temp_open(&the), 0);
 }
 
 /* How often a writer waited although there was nothing to be done. */
 static int stalls;
 
-static void work_or_let_go(struct temp_store *s)
+static void work_or_let_go(void)
 {
-	struct lsm *db = lsm_of(s->store);
+	struct lsm *db = lsm_of(the.store);
 
 	if (flush_one(db) > 0 || compact_one(db) > 0)
 		return;
@@ -478,31 +462,29 @@ static void work_or_let_go(struct temp_store *s)
 
 SMALL(no_writer_waits_for_a_merge_that_damage_prevents)
 {
-	struct temp_store *s = store_of(state);
 	char row[16];
 	struct lsm *db;
 
 	/* Below the damaged file and above it there are too few to be merged. */
-	pile_up(s, LEVEL0_FILES_UNREAD - 10);
-	lose_newest_file(s);
-	pile_up(s, LEVEL0_FILES_UNREAD - 5);
-	db = lsm_of(s->store);
+	pile_up(LEVEL0_FILES_UNREAD - 10);
+	lose_newest_file();
+	pile_up(LEVEL0_FILES_UNREAD - 5);
+	db = lsm_of(the.store);
 	db->options.inline_background = false;
 	waited = &db->done;
 	meanwhile = work_or_let_go;
-	meanwhile_arg = s;
 	for (int i = 0; i < 100; i++) {
 		snprintf(row, sizeof(row), "b%d", i);
-		assert_int_equal(temp_put(s, row, "f", "q", 1, filler), 1);
+		assert_int_equal(temp_put(&the, row, "f", "q", 1, filler), 1);
 	}
 	waited = NULL;
 	db->options.inline_background = true;
-	assert_true(stat_of(s->store, "level_sstables{level=\"0\"}") >
+	assert_true(stat_of(the.store, "level_sstables{level=\"0\"}") >
 		    LEVEL0_FILES_UNREAD + LEVEL0_STALL);
 	assert_int_equal(stalls, 0);
 }
 
-static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
+static void put_or_delete_rows(int n, uint8_t op)
 {
 	char row[16];
 	struct change c = {.op = op, .family = bytes_str("f"), .ts = TS_AUTO};
@@ -512,7 +494,7 @@ static void put_or_delete_rows(struct temp_store *s, int n, uint8_t op)
 
 		snprintf(row, sizeof(row), "r%05d", i);
 		m.row = bytes_str(row);
-		assert_int_equal(table_mutate(s->table, &m, 0), 1);
+		assert_int_equal(table_mutate(the.table, &m, 0), 1);
 	}
 }
 
@@ -521,41 +503,39 @@ USUAL(what_scans_step_over_is_merged_away)
 	enum {
 		ROWS = 22000
 	};
-	struct temp_store *s = store_of(state);
 	struct scan_spec all = {0};
-	struct lsm *db = lsm_of(s->store);
+	struct lsm *db = lsm_of(the.store);
 	struct tree *t;
 
-	put_or_delete_rows(s, ROWS, CHANGE_PUT);
-	assert_int_equal(store_flush(s->store, NULL), 0);
-	put_or_delete_rows(s, ROWS, CHANGE_DELETE_FAMILY);
+	put_or_delete_rows(ROWS, CHANGE_PUT);
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	put_or_delete_rows(ROWS, CHANGE_DELETE_FAMILY);
 	t = db->tables[0]->now->trees[0];
-	assert_int_equal(count(s, &all), 0);
-	assert_int_equal(count(s, &all), 0);
+	assert_int_equal(count(&all), 0);
+	assert_int_equal(count(&all), 0);
 	assert_false(tombstone_stats_due(t));
-	assert_int_equal(stat_of(s->store, "flushes_total"), 1);
-	assert_int_equal(count(s, &all), 0);
-	for (int i = 0; i < 12000 && (stat_of(s->store, "sstables") ||
+	assert_int_equal(stat_of(the.store, "flushes_total"), 1);
+	assert_int_equal(count(&all), 0);
+	for (int i = 0; i < 12000 && (stat_of(the.store, "sstables") ||
 				      tombstone_stats_due(t));
 	     i++)
 		usleep(5000);
-	assert_int_equal(stat_of(s->store, "flushes_total"), 2);
-	assert_int_equal(stat_of(s->store, "sstables"), 0);
+	assert_int_equal(stat_of(the.store, "flushes_total"), 2);
+	assert_int_equal(stat_of(the.store, "sstables"), 0);
 	assert_false(tombstone_stats_due(t));
-	assert_int_equal(count(s, &all), 0);
+	assert_int_equal(count(&all), 0);
 }
 
 /* Markers that scans pass are frozen, unless a writer is at work just then. */
 USUAL(who_freezes_keeps_no_writer_waiting)
 {
-	struct temp_store *s = store_of(state);
 	struct lsm *db;
 
-	s->options.inline_background = true;
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(temp_open(s), 0);
-	db = lsm_of(s->store);
-	put_or_delete_rows(s, 5000, CHANGE_DELETE_FAMILY);
+	the.options.inline_background = true;
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(temp_open(&the), 0);
+	db = lsm_of(the.store);
+	put_or_delete_rows(5000, CHANGE_DELETE_FAMILY);
 	freeze_markers(db);
 	assert_int_equal(pthread_mutex_trylock(&db->commit), 0);
 	atomic_store(&db->tables[0]->now->trees[0]->passed, 1u << 20);
@@ -573,8 +553,7 @@ USUAL(who_freezes_keeps_no_writer_waiting)
 }
 
 /* Puts into the row of its own until one is refused: its error. */
-static int put_until_refused(struct temp_store *s, const char *row,
-			     unsigned flags, int most)
+static int put_until_refused(const char *row, unsigned flags, int most)
 {
 	static char value[1000];
 	struct change c = {.op = CHANGE_PUT,
@@ -589,7 +568,7 @@ static int put_until_refused(struct temp_store *s, const char *row,
 	for (int i = 0; r > 0 && i < most; i++) {
 		snprintf(qualifier, sizeof(qualifier), "q%04d", i);
 		c.qualifier = bytes_str(qualifier);
-		r = table_mutate(s->table, &m, flags);
+		r = table_mutate(the.table, &m, flags);
 	}
 	return r;
 }
@@ -605,72 +584,71 @@ static struct temp_store on_disk(struct os *os)
 TEST(who_was_admitted_finds_room_where_nothing_is_flushed)
 {
 	struct os *os = sim_new(1);
-	struct temp_store s = on_disk(os);
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct lsm *db;
 
-	s.options.write_buffer_bytes = 64 << 10;
-	assert_int_equal(temp_open(&s), 0);
-	db = lsm_of(s.store);
+	the = on_disk(os);
+	the.options.write_buffer_bytes = 64 << 10;
+	assert_int_equal(temp_open(&the), 0);
+	db = lsm_of(the.store);
 	/* One memtable is frozen, and the next is full. */
 	for (int i = 0;
 	     i < 1000 &&
 	     (!db->nfrozen || memtable_bytes(db->active) < db->active_max);
 	     i++)
-		assert_int_equal(put_until_refused(&s, "r", 0, 1), 1);
-	assert_int_equal(table_writable(s.table), 0);
+		assert_int_equal(put_until_refused("r", 0, 1), 1);
+	assert_int_equal(table_writable(the.table), 0);
 	sim_set_space(os, 0);
-	assert_int_equal(put_until_refused(&s, "q", 0, 1000), -ENOSPC);
+	assert_int_equal(put_until_refused("q", 0, 1000), -ENOSPC);
 	assert_non_null(strstr(store_why(), ".sst"));
-	assert_int_equal(put_until_refused(&s, "a", MUTATE_ADMITTED, 10), 1);
-	assert_non_null(temp_get(&s, "a", "f", "q0009"));
+	assert_int_equal(put_until_refused("a", MUTATE_ADMITTED, 10), 1);
+	assert_non_null(temp_get(&the, "a", "f", "q0009"));
 	/* Nor does that have no end, and deletes go on behind it. */
-	assert_int_equal(put_until_refused(&s, "a", MUTATE_ADMITTED, 1000),
+	assert_int_equal(put_until_refused("a", MUTATE_ADMITTED, 1000),
 			 -ENOSPC);
-	assert_int_equal(table_mutate(s.table, &m, 0), 1);
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
 	sim_set_space(os, (uint64_t)1 << 40);
-	assert_int_equal(temp_close(&s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	sim_free(os);
 }
 
 TEST(a_calm_store_is_flushed_when_its_disk_is_nearly_full)
 {
 	struct os *os = sim_new(1);
-	struct temp_store s = on_disk(os);
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 	struct mutation m = {
 		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
 	struct lsm *db;
 
-	s.options.wal_segment_bytes = 64 << 10;
-	s.options.wal_ring_bytes = 16 << 10;
-	assert_int_equal(temp_open(&s), 0);
-	db = lsm_of(s.store);
-	assert_int_equal(temp_put(&s, "r", "f", "q", 5, "five"), 1);
+	the = on_disk(os);
+	the.options.wal_segment_bytes = 64 << 10;
+	the.options.wal_ring_bytes = 16 << 10;
+	assert_int_equal(temp_open(&the), 0);
+	db = lsm_of(the.store);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 5, "five"), 1);
 	sim_set_space(os, db->limits.file_bytes);
 	/* That deletes nothing: a flush would make no room. */
 	freeze_full(db);
 	freeze_full(db);
 	assert_int_equal(db->nfrozen, 0);
 	sim_set_space(os, (uint64_t)1 << 40);
-	assert_int_equal(table_mutate(s.table, &m, 0), 1);
+	assert_int_equal(table_mutate(the.table, &m, 0), 1);
 	freeze_full(db);
 	freeze_full(db);
 	assert_int_equal(db->nfrozen, 0);
 	sim_set_space(os, db->limits.file_bytes);
 	freeze_full(db);
 	assert_int_equal(db->nfrozen, 1);
-	assert_int_equal(temp_close(&s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	sim_free(os);
 }
 
 /* It is lent to a flush or merge, which makes room with it. */
 USUAL(what_the_log_keeps_for_a_full_disk_is_lent_until_repaid)
 {
-	struct temp_store *s = store_of(state);
-	struct lsm *db = lsm_of(s->store);
+	struct lsm *db = lsm_of(the.store);
 	uint64_t kept = wal_lendable(db->wal);
 	unsigned loans = 0;
 
@@ -705,13 +683,13 @@ TEST(a_full_disk_is_told_in_words_and_so_is_room)
 {
 	struct os *os = sim_new(1);
 	struct heard heard = {0};
-	struct temp_store s = on_disk(os);
 	struct lsm *db;
 
-	s.options.news = hear;
-	s.options.news_arg = &heard;
-	assert_int_equal(temp_open(&s), 0);
-	db = lsm_of(s.store);
+	the = on_disk(os);
+	the.options.news = hear;
+	the.options.news_arg = &heard;
+	assert_int_equal(temp_open(&the), 0);
+	db = lsm_of(the.store);
 	assert_int_equal(wal_prepare(db->wal), 0);
 	assert_int_equal(wal_lend(db->wal), 1);
 	full_tell(db);
@@ -722,58 +700,54 @@ TEST(a_full_disk_is_told_in_words_and_so_is_room)
 	full_tell(db);
 	assert_int_equal(heard.what, STORE_NEWS_ROOM);
 	assert_non_null(strstr(heard.sentence, "has room"));
-	assert_int_equal(temp_close(&s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	sim_free(os);
 }
 
 USUAL(a_store_that_is_only_opened_is_merged_too)
 {
-	struct temp_store *s = store_of(state);
-
-	s->options.inline_background = true;
-	s->options.table_file_bytes = 1024;
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(temp_open(s), 0);
+	the.options.inline_background = true;
+	the.options.table_file_bytes = 1024;
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(temp_open(&the), 0);
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(temp_put(s, "a", "f", "q", i + 1, "v"), 1);
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(temp_put(&the, "a", "f", "q", i + 1, "v"), 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	}
-	assert_int_equal(stat_of(s->store, "level_sstables{level=\"0\"}"), 3);
-	s->options.inline_background = false;
-	assert_int_equal(temp_close(s), 0);
-	assert_int_equal(temp_open(s), 0);
-	for (int i = 0; i < 12000 && stat_of(s->store, "sstables") > 1; i++)
+	assert_int_equal(stat_of(the.store, "level_sstables{level=\"0\"}"), 3);
+	the.options.inline_background = false;
+	assert_int_equal(temp_close(&the), 0);
+	assert_int_equal(temp_open(&the), 0);
+	for (int i = 0; i < 12000 && stat_of(the.store, "sstables") > 1; i++)
 		usleep(5000);
-	assert_int_equal(stat_of(s->store, "sstables"), 1);
+	assert_int_equal(stat_of(the.store, "sstables"), 1);
 }
 
 /* A row that is larger than a memtable does not stay in one. */
 SMALL(a_row_without_end_is_flushed_all_the_same)
 {
-	struct temp_store *s = store_of(state);
 	char name[16];
 
 	for (int i = 0; i < 2000; i++) {
 		snprintf(name, sizeof(name), "%06d", i);
-		assert_int_equal(temp_put(s, "row", "f", name, 1, "v"), 1);
+		assert_int_equal(temp_put(&the, "row", "f", name, 1, "v"), 1);
 	}
-	assert_true(stat_of(s->store, "flushes_total") > 3);
-	assert_string_equal(temp_get(s, "row", "f", "001999"), "v");
+	assert_true(stat_of(the.store, "flushes_total") > 3);
+	assert_string_equal(temp_get(&the, "row", "f", "001999"), "v");
 }
 
 /* The versions 1 to 5, of which a family keeps three unless it says more. */
-static void put_five_and_compact(struct temp_store *s, struct os *os,
-				 unsigned pause_ms)
+static void put_five_and_compact(struct os *os, unsigned pause_ms)
 {
 	char row[16];
 
 	for (int64_t ts = 1; ts <= 5; ts++)
-		assert_int_equal(temp_put(s, "r", "f", "q", ts, "v"), 1);
+		assert_int_equal(temp_put(&the, "r", "f", "q", ts, "v"), 1);
 	sim_set_now_ms(os, os_now_ms(os) + 7200000);
 	os_sleep_ms(os, pause_ms);
 	for (int i = 0; i < 3000; i++) {
 		snprintf(row, sizeof(row), "r%d", i);
-		assert_int_equal(temp_put(s, row, "f", "q", 1, "v"), 1);
+		assert_int_equal(temp_put(&the, row, "f", "q", 1, "v"), 1);
 	}
 }
 
@@ -783,7 +757,12 @@ static void put_five_and_compact(struct temp_store *s, struct os *os,
  */
 static int keeps_all_for(unsigned pause_ms)
 {
-	struct temp_store s = {
+	struct os *os = sim_new(1);
+	struct schema schema;
+	struct cell c;
+	int r;
+
+	the = (struct temp_store){
 		.path = "/store",
 		.options = {.inline_background = true,
 			    .write_buffer_bytes = 16 << 10,
@@ -791,21 +770,16 @@ static int keeps_all_for(unsigned pause_ms)
 			    .wal_segment_bytes = 64 << 10,
 			    .wal_ring_bytes = 16 << 10},
 	};
-	struct os *os = sim_new(1);
-	struct schema schema;
-	struct cell c;
-	int r;
-
-	s.options.os = os;
-	assert_int_equal(temp_open(&s), 0);
-	put_five_and_compact(&s, os, pause_ms);
-	assert_int_equal(table_schema(s.table, &schema), 0);
+	the.options.os = os;
+	assert_int_equal(temp_open(&the), 0);
+	put_five_and_compact(os, pause_ms);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	schema.families[0].attrs.versions = 5;
-	assert_int_equal(table_alter(s.table, &schema, false), 0);
+	assert_int_equal(table_alter(the.table, &schema, false), 0);
 	schema_free(&schema);
-	r = table_get_version(s.table, bytes_str("r"), bytes_str("f"),
+	r = table_get_version(the.table, bytes_str("r"), bytes_str("f"),
 			      bytes_str("q"), 1, NULL, &c, NULL);
-	assert_int_equal(temp_close(&s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	sim_free(os);
 	return r;
 }
@@ -822,7 +796,7 @@ TEST(after_an_hour_a_new_table_is_like_any_other)
 }
 
 /* A mebibyte in rows of 1 KiB that zlib makes half of. */
-static void put_mebibyte(struct temp_store *s)
+static void put_mebibyte(void)
 {
 	char row[8], value[1 << 10];
 
@@ -831,45 +805,45 @@ static void put_mebibyte(struct temp_store *s)
 			value[k] = (char)('0' + rand() % 16);
 		value[sizeof(value) - 1] = '\0';
 		snprintf(row, sizeof(row), "r%04d", i);
-		assert_int_equal(temp_put(s, row, "f", "q", 1, value), 1);
+		assert_int_equal(temp_put(&the, row, "f", "q", 1, value), 1);
 	}
 }
 
-static void set_compression(struct temp_store *s, uint8_t compression)
+static void set_compression(uint8_t compression)
 {
 	struct schema schema;
 
-	assert_int_equal(table_schema(s->table, &schema), 0);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	schema.families[0].attrs.compression = compression;
-	assert_int_equal(table_alter(s->table, &schema, false), 0);
+	assert_int_equal(table_alter(the.table, &schema, false), 0);
 	schema_free(&schema);
 }
 
 /* Seconds of the simulated clock that a compaction of a mebibyte takes. */
 static double compact_at(uint64_t bytes_s, uint8_t compression, bool full)
 {
-	struct temp_store s = {.path = "/store",
-			       .options = {.inline_background = true,
-					   .background_bytes_s = bytes_s}};
 	struct os *os = sim_new(1);
 	uint64_t begun;
 	double took;
 
-	s.options.os = os;
-	assert_int_equal(temp_open(&s), 0);
-	set_compression(&s, compression);
-	put_mebibyte(&s);
-	assert_int_equal(store_flush(s.store, NULL), 0);
+	the = (struct temp_store){.path = "/store",
+				  .options = {.inline_background = true,
+					      .background_bytes_s = bytes_s}};
+	the.options.os = os;
+	assert_int_equal(temp_open(&the), 0);
+	set_compression(compression);
+	put_mebibyte();
+	assert_int_equal(store_flush(the.store, NULL), 0);
 	/* So that nothing of the flush is owed any more. */
 	os_sleep_ms(os, 60000);
 	if (full)
-		assert_true(wal_lend(lsm_of(s.store)->wal) > 0);
+		assert_true(wal_lend(lsm_of(the.store)->wal) > 0);
 	begun = os_monotonic_ns(os);
-	assert_int_equal(store_compact(s.store, NULL), 0);
+	assert_int_equal(store_compact(the.store, NULL), 0);
 	took = (double)(os_monotonic_ns(os) - begun) / 1e9;
-	assert_int_equal(stat_of(s.store, "compaction_paced_ns_total") > 0,
+	assert_int_equal(stat_of(the.store, "compaction_paced_ns_total") > 0,
 			 bytes_s > 0 && !full);
-	assert_int_equal(temp_close(&s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	sim_free(os);
 	return took;
 }
@@ -886,9 +860,9 @@ TEST(a_compaction_writes_no_faster_than_it_may)
 	assert_in_range(compact_at(20 << 10, COMPRESSION_ZLIB, false), 20, 35);
 }
 
-static bool merges(struct temp_store *s)
+static bool merges(void)
 {
-	struct lsm *db = lsm_of(s->store);
+	struct lsm *db = lsm_of(the.store);
 	bool is;
 
 	pthread_mutex_lock(&db->state);
@@ -902,51 +876,50 @@ USUAL(a_store_that_closes_waits_for_no_merge)
 {
 	static char value[160 << 10];
 	char row[8];
-	struct temp_store *s = store_of(state);
 
-	assert_int_equal(temp_close(s), 0);
-	s->options.table_file_bytes = 1024;
-	s->options.background_bytes_s = 1;
-	assert_int_equal(temp_open(s), 0);
+	assert_int_equal(temp_close(&the), 0);
+	the.options.table_file_bytes = 1024;
+	the.options.background_bytes_s = 1;
+	assert_int_equal(temp_open(&the), 0);
 	for (size_t i = 0; i < sizeof(value) - 1; i++)
 		value[i] = (char)('0' + rand() % 16);
 	for (int i = 0; i < 3; i++) {
 		for (int k = 0; k < 10; k++) {
 			snprintf(row, sizeof(row), "%d", k);
 			assert_int_equal(
-				temp_put(s, row, "f", "q", i + 1, value), 1);
+				temp_put(&the, row, "f", "q", i + 1, value), 1);
 		}
-		assert_int_equal(store_flush(s->store, NULL), 0);
+		assert_int_equal(store_flush(the.store, NULL), 0);
 	}
-	while (!merges(s))
+	while (!merges())
 		usleep(5000);
-	assert_int_equal(temp_close(s), 0);
-	s->options.background_bytes_s = 0;
-	assert_int_equal(temp_open(s), 0);
-	assert_string_equal(temp_get(s, "9", "f", "q"), value);
+	assert_int_equal(temp_close(&the), 0);
+	the.options.background_bytes_s = 0;
+	assert_int_equal(temp_open(&the), 0);
+	assert_string_equal(temp_get(&the, "9", "f", "q"), value);
 }
 
 /* Writers wait for the flush, whoever does it. */
 BOTH(unflushed_cells_take_no_more_than_was_configured)
 {
-	struct temp_store *s = store_of(state);
 	char row[16], value[256] = "";
 	uint64_t most = 0;
 
-	assert_int_equal(temp_close(s), 0);
-	s->options.write_buffer_bytes = 128 << 10;
-	assert_int_equal(temp_open(s), 0);
+	assert_int_equal(temp_close(&the), 0);
+	the.options.write_buffer_bytes = 128 << 10;
+	assert_int_equal(temp_open(&the), 0);
 	memset(value, 'v', sizeof(value) - 1);
 	for (int i = 0; i < 4000; i++) {
 		uint64_t now;
 
 		snprintf(row, sizeof(row), "r%05d", i * 7 % 4000);
-		assert_int_equal(temp_put(s, row, "f", "q", TS_AUTO, value), 1);
-		now = stat_of(s->store, "memtable_bytes");
+		assert_int_equal(temp_put(&the, row, "f", "q", TS_AUTO, value),
+				 1);
+		now = stat_of(the.store, "memtable_bytes");
 		most = now > most ? now : most;
 	}
 	/* The last one may bring a larger map of the rows with it. */
 	assert_true(most <= (128 << 10) + (16 << 10));
 	assert_true(most > (128 << 10) / 4 * 3);
-	assert_string_equal(temp_get(s, "r00000", "f", "q"), value);
+	assert_string_equal(temp_get(&the, "r00000", "f", "q"), value);
 }

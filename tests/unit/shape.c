@@ -6,9 +6,9 @@
 #include "tests/unit/engine.h"
 #include "tools/shape/draw.h"
 
-static void load(struct temp_store *s, struct shape *out)
+static void load(struct shape *out)
 {
-	assert_int_equal(shape_load(s->store, out), 0);
+	assert_int_equal(shape_load(the.store, out), 0);
 }
 
 static double called(const struct shape *s, const char *row, int write)
@@ -24,11 +24,10 @@ static double called(const struct shape *s, const char *row, int write)
 
 TEST_IN(a_store_that_nobody_watches_notes_no_call, setup, teardown)
 {
-	struct temp_store *s = store_of(state);
 	struct shape shape;
 
-	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
-	load(s, &shape);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 1, "v"), 1);
+	load(&shape);
 	assert_int_equal(shape.since_ms, 0);
 	assert_int_equal(shape.ncalls, 0);
 	assert_int_equal(shape.ntables, 1);
@@ -38,17 +37,16 @@ TEST_IN(a_store_that_nobody_watches_notes_no_call, setup, teardown)
 
 TEST_IN(the_calls_of_a_quiet_store_are_all_kept, setup, teardown)
 {
-	struct temp_store *s = store_of(state);
 	struct shape shape;
 
-	assert_int_equal(store_heat(s->store), 0);
+	assert_int_equal(store_heat(the.store), 0);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(temp_put(s, "w", "f", "q", i, "v"), 1);
+		assert_int_equal(temp_put(&the, "w", "f", "q", i, "v"), 1);
 	for (int i = 0; i < 20; i++)
-		assert_non_null(temp_get(s, "w", "f", "q"));
-	assert_null(temp_get(s, "absent", "f", "q"));
-	assert_int_equal(table_has_row(s->table, bytes_str("w")), 1);
-	load(s, &shape);
+		assert_non_null(temp_get(&the, "w", "f", "q"));
+	assert_null(temp_get(&the, "absent", "f", "q"));
+	assert_int_equal(table_has_row(the.table, bytes_str("w")), 1);
+	load(&shape);
 	assert_true(shape.since_ms > 0);
 	assert_true(called(&shape, "w", CALL_WRITE) == 10);
 	assert_true(called(&shape, "w", CALL_READ) == 21);
@@ -60,15 +58,14 @@ TEST_IN(the_calls_of_a_quiet_store_are_all_kept, setup, teardown)
 /* As the metrics do for each table, again and again. */
 TEST_IN(what_a_table_holds_is_told_without_a_call, setup, teardown)
 {
-	struct temp_store *s = store_of(state);
 	struct table_info info;
 	struct shape shape;
 
-	assert_int_equal(store_heat(s->store), 0);
-	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(table_info(s->table, &info), 0);
+	assert_int_equal(store_heat(the.store), 0);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(table_info(the.table, &info), 0);
 	assert_true(info.exact);
-	load(s, &shape);
+	load(&shape);
 	assert_true(called(&shape, NULL, CALL_READ) == 0);
 	shape_free(&shape);
 }
@@ -76,16 +73,15 @@ TEST_IN(what_a_table_holds_is_told_without_a_call, setup, teardown)
 TEST_IN(of_many_calls_a_sample_stands_for_all, setup, teardown)
 {
 	const int calls = 50000;
-	struct temp_store *s = store_of(state);
 	struct shape shape;
 	size_t minutes = 0;
 	double sum;
 
-	assert_int_equal(store_heat(s->store), 0);
-	assert_int_equal(temp_put(s, "hot", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_heat(the.store), 0);
+	assert_int_equal(temp_put(&the, "hot", "f", "q", 1, "v"), 1);
 	for (int i = 0; i < calls; i++)
-		temp_get(s, i % 10 ? "hot" : "cold", "f", "q");
-	load(s, &shape);
+		temp_get(&the, i % 10 ? "hot" : "cold", "f", "q");
+	load(&shape);
 	for (size_t i = 0; i < shape.ncalls; i++)
 		minutes += !i || shape.calls[i].minute_ms !=
 					 shape.calls[i - 1].minute_ms;
@@ -100,17 +96,16 @@ TEST_IN(of_many_calls_a_sample_stands_for_all, setup, teardown)
 /* One in HEAT_EVERY calls would be of one and the same row. */
 TEST_IN(rows_that_are_called_in_turn_are_all_kept, setup, teardown)
 {
-	struct temp_store *s = store_of(state);
 	struct shape shape;
 	double sum, of_row;
 	char row[8];
 
-	assert_int_equal(store_heat(s->store), 0);
+	assert_int_equal(store_heat(the.store), 0);
 	for (int i = 0; i < 50000; i++) {
 		snprintf(row, sizeof(row), "%d", i % HEAT_EVERY);
-		temp_get(s, row, "f", "q");
+		temp_get(&the, row, "f", "q");
 	}
-	load(s, &shape);
+	load(&shape);
 	sum = called(&shape, NULL, CALL_READ);
 	for (int i = 0; i < HEAT_EVERY; i++) {
 		snprintf(row, sizeof(row), "%d", i);
@@ -122,19 +117,18 @@ TEST_IN(rows_that_are_called_in_turn_are_all_kept, setup, teardown)
 
 TEST_IN(files_and_their_parts_are_told, setup, teardown)
 {
-	struct temp_store *s = store_of(state);
 	struct shape shape;
 	uint64_t parts = 0;
 	char row[32];
 
 	for (int i = 0; i < 3000; i++) {
 		snprintf(row, sizeof(row), "row%06d", i);
-		assert_int_equal(
-			temp_put(s, row, "f", "q", store_now_ms(s->store), row),
-			1);
+		assert_int_equal(temp_put(&the, row, "f", "q",
+					  store_now_ms(the.store), row),
+				 1);
 	}
-	assert_int_equal(store_flush(s->store, NULL), 0);
-	load(s, &shape);
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	load(&shape);
 	assert_int_equal(shape.nfiles, 1);
 	assert_int_equal(shape.memory, 0);
 	assert_true(bytes_eq(shape.files_of[0].row, bytes_str("row000000")));
@@ -151,22 +145,21 @@ TEST_IN(files_and_their_parts_are_told, setup, teardown)
 TEST_IN(a_cell_of_a_strange_time_moves_no_others, setup, teardown)
 {
 	static const int64_t strange[] = {1, 253402300799000};
-	struct temp_store *s = store_of(state);
-	int64_t day = store_now_ms(s->store) / 86400000 - 9;
+	int64_t day = store_now_ms(the.store) / 86400000 - 9;
 	struct shape shape;
 	char row[32];
 
 	for (int i = 0; i < 100; i++) {
 		snprintf(row, sizeof(row), "row%06d", i);
 		assert_int_equal(
-			temp_put(s, row, "f", "q", day * 86400000, row), 1);
+			temp_put(&the, row, "f", "q", day * 86400000, row), 1);
 	}
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(temp_put(s, "row", "f", "q", strange[i], "v"),
-				 1);
-		assert_int_equal(store_flush(s->store, NULL), 0);
-		assert_int_equal(store_compact(s->store, NULL), 0);
-		load(s, &shape);
+		assert_int_equal(
+			temp_put(&the, "row", "f", "q", strange[i], "v"), 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
+		assert_int_equal(store_compact(the.store, NULL), 0);
+		load(&shape);
 		assert_int_equal(shape.ndays, 1);
 		/* Of a block of both there is no more to say than: until now. */
 		assert_in_range(shape.days[0].day, day + (i ? 9 : 0),
@@ -179,7 +172,7 @@ TEST_IN(a_cell_of_a_strange_time_moves_no_others, setup, teardown)
 #define TABLES (SHAPE_MEMORIES_MAX / FAMILIES + 1)
 
 /* A table that has a cell in each of its families. */
-static void fill_table(struct temp_store *s, int number)
+static void fill_table(int number)
 {
 	static char names[FAMILIES][8];
 	static struct change changes[FAMILIES];
@@ -200,13 +193,13 @@ static void fill_table(struct temp_store *s, int number)
 		changes[i] = (struct change){.op = CHANGE_PUT,
 					     .family = bytes_str(names[i]),
 					     .qualifier = bytes_str("q"),
-					     .ts = store_now_ms(s->store),
+					     .ts = store_now_ms(the.store),
 					     .value = bytes_str("value")};
 	}
 	snprintf(name, sizeof(name), "t%d", number);
-	assert_int_equal(store_table_create(s->store, bytes_str(name), &schema),
-			 0);
-	assert_int_equal(table_open(s->store, bytes_str(name), &t), 0);
+	assert_int_equal(
+		store_table_create(the.store, bytes_str(name), &schema), 0);
+	assert_int_equal(table_open(the.store, bytes_str(name), &t), 0);
 	assert_int_equal(table_mutate(t, &m, 0), 1);
 	table_unref(t);
 	schema_free(&schema);
@@ -214,32 +207,31 @@ static void fill_table(struct temp_store *s, int number)
 
 TEST(a_shape_is_bounded_whatever_is_in_memory)
 {
-	struct temp_store s = {.path = "/store",
-			       .options.inline_background = true};
 	struct os *os = sim_new(1);
 	struct shape shape;
 
-	s.options.os = os;
-	assert_int_equal(temp_open(&s), 0);
+	the = (struct temp_store){.path = "/store",
+				  .options.inline_background = true};
+	the.options.os = os;
+	assert_int_equal(temp_open(&the), 0);
 	for (int i = 0; i < TABLES; i++)
-		fill_table(&s, i);
-	load(&s, &shape);
+		fill_table(i);
+	load(&shape);
 	assert_int_equal(shape.memory, SHAPE_MEMORIES_MAX);
 	shape_free(&shape);
-	assert_int_equal(temp_close(&s), 0);
+	assert_int_equal(temp_close(&the), 0);
 	sim_free(os);
 }
 
 /* Whatever bytes a peer sends as a shape. */
 TEST_IN(what_is_no_shape_is_refused, setup, teardown)
 {
-	struct temp_store *s = store_of(state);
 	struct buf whole = {0};
 	struct shape shape;
 
-	assert_int_equal(temp_put(s, "r", "f", "q", 1, "v"), 1);
-	assert_int_equal(store_flush(s->store, NULL), 0);
-	assert_int_equal(store_shape(s->store, &whole), 0);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	assert_int_equal(store_shape(the.store, &whole), 0);
 	for (size_t n = 0; n < whole.len; n++) {
 		shape = (struct shape){0};
 		assert_int_equal(buf_append(&shape.text, whole.data, n), 0);
