@@ -10,13 +10,13 @@
 #include "tests/sim/os_sim.h"
 #include "tests/unit/temp_store.h"
 
-struct fixture {
+static struct fixture {
 	struct temp_store s;
 	struct os *os;
 	struct os_dir *dir;
 	char said[2][1024]; /* the first two news of damage */
 	int nsaid;
-};
+} the;
 
 static void hear(void *arg, enum store_news what, const char *sentence)
 {
@@ -31,30 +31,24 @@ static void hear(void *arg, enum store_news what, const char *sentence)
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	*state = f;
-	if (!f)
+	memset(&the, 0, sizeof(the));
+	the.os = sim_new(1);
+	the.s = (struct temp_store){.path = "/store"};
+	the.s.options = (struct store_options){.inline_background = true,
+					       .os = the.os,
+					       .news = hear,
+					       .news_arg = &the};
+	if (temp_open(&the.s) < 0)
 		return -1;
-	f->os = sim_new(1);
-	f->s = (struct temp_store){.path = "/store"};
-	f->s.options = (struct store_options){.inline_background = true,
-					      .os = f->os,
-					      .news = hear,
-					      .news_arg = f};
-	if (temp_open(&f->s) < 0)
-		return -1;
-	return os_dir_open(f->os, "/store", false, &f->dir);
+	return os_dir_open(the.os, "/store", false, &the.dir);
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	int r = f->s.store ? temp_close(&f->s) : 0;
+	int r = the.s.store ? temp_close(&the.s) : 0;
 
-	os_dir_close(f->dir);
-	sim_free(f->os);
-	free(f);
+	os_dir_close(the.dir);
+	sim_free(the.os);
 	return r;
 }
 
@@ -83,16 +77,16 @@ static int oldest_file(void *arg, const char *name)
 }
 
 /* Puts these rows into family @family, and all of memory into a file. */
-static unsigned long file_of(struct fixture *f, const char *family,
-			     const char *const *rows, const char *value)
+static unsigned long file_of(const char *family, const char *const *rows,
+			     const char *value)
 {
 	unsigned long number = 0;
 
 	for (; *rows; rows++)
-		assert_int_equal(temp_put(&f->s, *rows, family, "q", 1, value),
+		assert_int_equal(temp_put(&the.s, *rows, family, "q", 1, value),
 				 1);
-	assert_int_equal(store_flush(f->s.store, NULL), 0);
-	assert_int_equal(os_dir_list(f->dir, newest_file, &number), 0);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	assert_int_equal(os_dir_list(the.dir, newest_file, &number), 0);
 	return number;
 }
 
@@ -106,26 +100,26 @@ static const char *sst(unsigned long number)
 	return name;
 }
 
-static uint64_t file_bytes(struct fixture *f, unsigned long number)
+static uint64_t file_bytes(unsigned long number)
 {
 	struct os_file *file;
 	uint64_t size;
 
-	assert_int_equal(os_open(f->dir, sst(number), OS_READ, &file), 0);
+	assert_int_equal(os_open(the.dir, sst(number), OS_READ, &file), 0);
 	assert_int_equal(os_size(file, &size), 0);
 	os_close(file);
 	return size;
 }
 
 /* Flips the byte of the file that lies @back before its end. */
-static void flip(struct fixture *f, unsigned long number, uint64_t back)
+static void flip(unsigned long number, uint64_t back)
 {
 	struct os_file *file;
 	uint64_t size;
 	uint8_t byte;
 
 	assert_int_equal(
-		os_open(f->dir, sst(number), OS_READ | OS_WRITE, &file), 0);
+		os_open(the.dir, sst(number), OS_READ | OS_WRITE, &file), 0);
 	assert_int_equal(os_size(file, &size), 0);
 	assert_int_equal(os_pread(file, &byte, 1, size - back), 1);
 	byte ^= 1;
@@ -133,16 +127,16 @@ static void flip(struct fixture *f, unsigned long number, uint64_t back)
 	os_close(file);
 }
 
-static void reopen(struct fixture *f)
+static void reopen(void)
 {
-	assert_int_equal(temp_open(&f->s), 0);
+	assert_int_equal(temp_open(&the.s), 0);
 }
 
-static int get(struct fixture *f, const char *row, const char *family)
+static int get(const char *row, const char *family)
 {
 	struct cell c;
 	struct buf hold = {0};
-	int r = table_get(f->s.table, bytes_str(row), bytes_str(family),
+	int r = table_get(the.s.table, bytes_str(row), bytes_str(family),
 			  bytes_str("q"), TS_MAX, NULL, &c, &hold);
 
 	buf_free(&hold);
@@ -150,8 +144,7 @@ static int get(struct fixture *f, const char *row, const char *family)
 }
 
 /* The rows of a scan from @from before @to, and how it ended. */
-static int list(struct fixture *f, const char *from, const char *to,
-		char out[256])
+static int list(const char *from, const char *to, char out[256])
 {
 	struct scan_spec spec = {.row_start = bytes_str(from),
 				 .row_stop = bytes_str(to)};
@@ -160,7 +153,7 @@ static int list(struct fixture *f, const char *from, const char *to,
 	int r;
 
 	out[0] = '\0';
-	assert_int_equal(scan_open(f->s.table, &spec, &sc), 0);
+	assert_int_equal(scan_open(the.s.table, &spec, &sc), 0);
 	while ((r = scan_next(sc, &c)) > 0) {
 		size_t n = strlen(out);
 
@@ -173,72 +166,70 @@ static int list(struct fixture *f, const char *from, const char *to,
 
 TEST(a_lost_file_costs_its_rows_of_its_family)
 {
-	struct fixture *f = *state;
 	unsigned long lost;
 	char rows[256];
 
-	file_of(f, "f", ROWS("a", "b"), "1");
-	lost = file_of(f, "f", ROWS("m", "p"), "2");
-	file_of(f, "f", ROWS("x"), "3");
-	file_of(f, "g", ROWS("m", "n"), "4");
-	assert_int_equal(temp_close(&f->s), 0);
-	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
-	reopen(f);
-	assert_int_equal(get(f, "b", "f"), 1);
-	assert_int_equal(get(f, "bb", "f"), 0);
-	assert_int_equal(get(f, "x", "f"), 1);
-	assert_int_equal(get(f, "z", "f"), 0);
-	assert_int_equal(get(f, "m", "g"), 1);
-	assert_int_equal(get(f, "m", "f"), -EUCLEAN);
-	assert_int_equal(get(f, "n", "f"), -EUCLEAN);
-	assert_int_equal(get(f, "p", "f"), -EUCLEAN);
-	assert_int_equal(list(f, "", "c", rows), 0);
+	file_of("f", ROWS("a", "b"), "1");
+	lost = file_of("f", ROWS("m", "p"), "2");
+	file_of("f", ROWS("x"), "3");
+	file_of("g", ROWS("m", "n"), "4");
+	assert_int_equal(temp_close(&the.s), 0);
+	assert_int_equal(os_unlink(the.dir, sst(lost)), 0);
+	reopen();
+	assert_int_equal(get("b", "f"), 1);
+	assert_int_equal(get("bb", "f"), 0);
+	assert_int_equal(get("x", "f"), 1);
+	assert_int_equal(get("z", "f"), 0);
+	assert_int_equal(get("m", "g"), 1);
+	assert_int_equal(get("m", "f"), -EUCLEAN);
+	assert_int_equal(get("n", "f"), -EUCLEAN);
+	assert_int_equal(get("p", "f"), -EUCLEAN);
+	assert_int_equal(list("", "c", rows), 0);
 	assert_string_equal(rows, "a b");
-	assert_int_equal(list(f, "pp", "", rows), 0);
+	assert_int_equal(list("pp", "", rows), 0);
 	assert_string_equal(rows, "x");
-	assert_int_equal(list(f, "n", "o", rows), -EUCLEAN);
+	assert_int_equal(list("n", "o", rows), -EUCLEAN);
 	/* Writing needs no reading. */
-	assert_int_equal(temp_put(&f->s, "n", "f", "q", 0, "5"), 1);
-	assert_int_equal(temp_put(&f->s, "y", "f", "q", 0, "5"), 1);
-	assert_int_equal(get(f, "n", "f"), -EUCLEAN);
-	assert_int_equal(get(f, "y", "f"), 1);
+	assert_int_equal(temp_put(&the.s, "n", "f", "q", 0, "5"), 1);
+	assert_int_equal(temp_put(&the.s, "y", "f", "q", 0, "5"), 1);
+	assert_int_equal(get("n", "f"), -EUCLEAN);
+	assert_int_equal(get("y", "f"), 1);
 	/* Nothing in the file has that timestamp, says the catalog. */
-	assert_int_equal(temp_put(&f->s, "n", "f", "q", 9, "5"), 1);
-	assert_int_equal(get(f, "n", "f"), 1);
+	assert_int_equal(temp_put(&the.s, "n", "f", "q", 9, "5"), 1);
+	assert_int_equal(get("n", "f"), 1);
 }
 
 TEST(damage_is_said_with_file_table_family_and_rows)
 {
-	struct fixture *f = *state;
-	unsigned long lost = file_of(f, "f", ROWS("m", "p\n'"), "2");
-	unsigned long flipped = file_of(f, "g", ROWS("c", "d"), "2");
+	unsigned long lost = file_of("f", ROWS("m", "p\n'"), "2");
+	unsigned long flipped = file_of("g", ROWS("c", "d"), "2");
 	struct table_info info;
 	char file[64];
 
-	assert_int_equal(temp_close(&f->s), 0);
-	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
-	flip(f, flipped, 1);
-	reopen(f);
-	assert_int_equal(f->nsaid, 2);
+	assert_int_equal(temp_close(&the.s), 0);
+	assert_int_equal(os_unlink(the.dir, sst(lost)), 0);
+	flip(flipped, 1);
+	reopen();
+	assert_int_equal(the.nsaid, 2);
 	for (int i = 0; i < 2; i++) {
 		assert_non_null(
-			strstr(f->said[i], i ? "family g" : "family f"));
+			strstr(the.said[i], i ? "family g" : "family f"));
 		snprintf(file, sizeof(file), "%s: the whole file is damaged",
 			 sst(i ? flipped : lost));
-		assert_non_null(strstr(f->said[i], "table t"));
-		assert_non_null(strstr(f->said[i], file));
-		assert_non_null(strstr(f->said[i], i ? "rows 'c' to 'd'"
-						     : "rows 'm' to "
-						       "'p\\x0a\\x27'"));
+		assert_non_null(strstr(the.said[i], "table t"));
+		assert_non_null(strstr(the.said[i], file));
+		assert_non_null(strstr(the.said[i], i ? "rows 'c' to 'd'"
+						      : "rows 'm' to "
+							"'p\\x0a\\x27'"));
 	}
-	assert_non_null(strstr(f->said[0], "missing"));
-	assert_non_null(strstr(f->said[1], "footer"));
-	assert_int_equal(get(f, "m", "f"), -EUCLEAN);
-	assert_string_equal(store_why(), f->said[0]);
-	assert_int_equal(get(f, "c", "g"), -EUCLEAN);
-	assert_string_equal(store_why(), f->said[1]);
-	assert_int_equal(f->nsaid, 2);
-	assert_int_equal(table_info(f->s.table, &info), 0);
+	assert_non_null(strstr(the.said[0], "missing"));
+	assert_non_null(strstr(the.said[1], "footer"));
+	assert_int_equal(get("m", "f"), -EUCLEAN);
+	assert_string_equal(store_why(), the.said[0]);
+	assert_int_equal(get("c", "g"), -EUCLEAN);
+	assert_string_equal(store_why(), the.said[1]);
+	assert_int_equal(the.nsaid, 2);
+	assert_int_equal(table_info(the.s.table, &info), 0);
 	assert_int_equal(info.damaged, 2);
 	assert_int_equal(info.entries, 4);
 	assert_false(info.exact);
@@ -247,7 +238,6 @@ TEST(damage_is_said_with_file_table_family_and_rows)
 /* The file may hold a delete, a newer version, or nothing of the row. */
 TEST(what_a_lost_file_may_change_is_not_shown)
 {
-	struct fixture *f = *state;
 	struct change c = {.op = CHANGE_DELETE_COLUMN,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
@@ -256,31 +246,30 @@ TEST(what_a_lost_file_may_change_is_not_shown)
 		.row = bytes_str("b"), .changes = &c, .nchanges = 1};
 	unsigned long lost;
 
-	file_of(f, "f", ROWS("a", "b", "c", "d"), "old");
-	assert_int_equal(table_mutate(f->s.table, &m, 0), 1);
-	lost = file_of(f, "f", ROWS("c"), "new");
-	assert_int_equal(get(f, "b", "f"), 0);
-	assert_int_equal(temp_close(&f->s), 0);
-	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
-	reopen(f);
-	assert_int_equal(get(f, "a", "f"), 1);
-	assert_int_equal(get(f, "b", "f"), -EUCLEAN);
-	assert_int_equal(get(f, "c", "f"), -EUCLEAN);
-	assert_int_equal(get(f, "d", "f"), 1);
+	file_of("f", ROWS("a", "b", "c", "d"), "old");
+	assert_int_equal(table_mutate(the.s.table, &m, 0), 1);
+	lost = file_of("f", ROWS("c"), "new");
+	assert_int_equal(get("b", "f"), 0);
+	assert_int_equal(temp_close(&the.s), 0);
+	assert_int_equal(os_unlink(the.dir, sst(lost)), 0);
+	reopen();
+	assert_int_equal(get("a", "f"), 1);
+	assert_int_equal(get("b", "f"), -EUCLEAN);
+	assert_int_equal(get("c", "f"), -EUCLEAN);
+	assert_int_equal(get("d", "f"), 1);
 }
 
 TEST(a_table_that_is_dropped_takes_its_damage_along)
 {
-	struct fixture *f = *state;
-	unsigned long lost = file_of(f, "f", ROWS("a", "b"), "1");
+	unsigned long lost = file_of("f", ROWS("a", "b"), "1");
 	unsigned long n = 0;
 
-	assert_int_equal(temp_close(&f->s), 0);
-	flip(f, lost, 1);
-	reopen(f);
-	assert_int_equal(store_table_truncate(f->s.store, bytes_str("t")), 0);
-	assert_int_equal(get(f, "a", "f"), 0);
-	assert_int_equal(os_dir_list(f->dir, newest_file, &n), 0);
+	assert_int_equal(temp_close(&the.s), 0);
+	flip(lost, 1);
+	reopen();
+	assert_int_equal(store_table_truncate(the.s.store, bytes_str("t")), 0);
+	assert_int_equal(get("a", "f"), 0);
+	assert_int_equal(os_dir_list(the.dir, newest_file, &n), 0);
 	assert_int_equal(n, 0);
 }
 
@@ -295,8 +284,7 @@ struct scanned {
 	int passes;
 };
 
-static void put_many(struct fixture *f, const char *family, int from, int step,
-		     int64_t ts)
+static void put_many(const char *family, int from, int step, int64_t ts)
 {
 	char row[8], value[VALUE + 1];
 
@@ -304,20 +292,19 @@ static void put_many(struct fixture *f, const char *family, int from, int step,
 		snprintf(row, sizeof(row), "%03d", i);
 		memset(value, 'a' + i % 20, VALUE);
 		value[VALUE] = '\0';
-		assert_int_equal(temp_put(&f->s, row, family, "q", ts, value),
+		assert_int_equal(temp_put(&the.s, row, family, "q", ts, value),
 				 1);
 	}
 }
 
-static void scan_all(struct fixture *f, const struct scan_spec *spec,
-		     struct scanned *out)
+static void scan_all(const struct scan_spec *spec, struct scanned *out)
 {
 	int last = -1, r;
 	struct scan *sc;
 	struct cell c;
 
 	*out = (struct scanned){0};
-	assert_int_equal(scan_open(f->s.table, spec, &sc), 0);
+	assert_int_equal(scan_open(the.s.table, spec, &sc), 0);
 	while ((r = scan_next(sc, &c)) != 0) {
 		int row, g;
 
@@ -346,18 +333,18 @@ static void scan_all(struct fixture *f, const struct scan_spec *spec,
 }
 
 /* A block has three rows or fewer; what a newer file has of them is lost too. */
-static void check_scan(struct fixture *f, const struct scan_spec *spec)
+static void check_scan(const struct scan_spec *spec)
 {
 	struct scanned got;
 	int lost = 0;
 	char row[8];
 
-	scan_all(f, spec, &got);
+	scan_all(spec, &got);
 	for (int i = 0; i < MANY; i++) {
 		snprintf(row, sizeof(row), "%03d", i);
 		if (!got.seen[0][i]) {
 			lost++;
-			assert_int_equal(get(f, row, "f"), -EUCLEAN);
+			assert_int_equal(get(row, "f"), -EUCLEAN);
 		}
 		assert_int_equal(got.seen[1][i],
 				 spec->granularity && !spec->ncolumns);
@@ -366,11 +353,11 @@ static void check_scan(struct fixture *f, const struct scan_spec *spec)
 	assert_in_range(lost, spec->granularity || spec->ncolumns ? 1 : 0, 4);
 }
 
-static uint64_t stat_of(struct fixture *f, const char *name)
+static uint64_t stat_of(const char *name)
 {
 	struct store_stat st;
 
-	for (unsigned i = 0; store_stat(f->s.store, i, &st) > 0; i++)
+	for (unsigned i = 0; store_stat(the.s.store, i, &st) > 0; i++)
 		if (!strcmp(st.name, name))
 			return st.value;
 	fail_msg("no figure %s", name);
@@ -402,15 +389,15 @@ static int bad_map_read(struct os_file *f, size_t len, const void **out)
 }
 
 /* Until the next call; 0: there is none any more. */
-static void bad_sector(struct fixture *f, unsigned long file, uint64_t at)
+static void bad_sector(unsigned long file, uint64_t at)
 {
 	if (!sector.own) {
-		sector.own = f->os->ops;
+		sector.own = the.os->ops;
 		sector.ops = *sector.own;
 		sector.ops.pread = bad_pread;
 		sector.ops.map_read = bad_map_read;
 	}
-	f->os->ops = file ? &sector.ops : sector.own;
+	the.os->ops = file ? &sector.ops : sector.own;
 	sector.file = file;
 	sector.at = at;
 }
@@ -419,71 +406,68 @@ TEST(a_sector_that_cannot_be_read_costs_its_block)
 {
 	const struct scan_spec cells = {.granularity = SCAN_CELLS,
 					.versions = 1};
-	struct fixture *f = *state;
 	unsigned long file = 0;
 	struct scanned got;
 	char said[64];
 
-	put_many(f, "f", 0, 1, 5);
-	put_many(f, "g", 0, 1, 5);
-	assert_int_equal(store_flush(f->s.store, NULL), 0);
-	assert_int_equal(os_dir_list(f->dir, oldest_file, &file), 0);
-	assert_int_equal(temp_close(&f->s), 0);
-	reopen(f);
-	bad_sector(f, file, MANY / 2 * VALUE);
-	check_scan(f, &cells);
-	assert_int_equal(f->nsaid, 1);
+	put_many("f", 0, 1, 5);
+	put_many("g", 0, 1, 5);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	assert_int_equal(os_dir_list(the.dir, oldest_file, &file), 0);
+	assert_int_equal(temp_close(&the.s), 0);
+	reopen();
+	bad_sector(file, MANY / 2 * VALUE);
+	check_scan(&cells);
+	assert_int_equal(the.nsaid, 1);
 	snprintf(said, sizeof(said), "%s is damaged in the block at byte ",
 		 sst(file));
-	assert_non_null(strstr(f->said[0], said));
-	assert_non_null(strstr(f->said[0], "cannot read"));
+	assert_non_null(strstr(the.said[0], said));
+	assert_non_null(strstr(the.said[0], "cannot read"));
 	/* It is worked around, and what it has is there for a better disk. */
-	assert_int_equal(store_compact(f->s.store, NULL), 0);
-	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
-	assert_int_equal(store_health(f->s.store), 0);
-	assert_int_equal(f->nsaid, 1);
-	bad_sector(f, 0, 0);
-	scan_all(f, &cells, &got);
+	assert_int_equal(store_compact(the.s.store, NULL), 0);
+	assert_int_equal(stat_of("sstables_damaged"), 1);
+	assert_int_equal(store_health(the.s.store), 0);
+	assert_int_equal(the.nsaid, 1);
+	bad_sector(0, 0);
+	scan_all(&cells, &got);
 	assert_int_equal(got.passes, 0);
 }
 
 TEST(a_file_that_cannot_be_read_costs_its_rows)
 {
-	struct fixture *f = *state;
 	unsigned long file;
 
-	file_of(f, "f", ROWS("a", "b"), "1");
-	file = file_of(f, "f", ROWS("m", "p"), "2");
-	assert_int_equal(temp_close(&f->s), 0);
-	bad_sector(f, file, file_bytes(f, file) - 1);
-	reopen(f);
-	assert_int_equal(f->nsaid, 1);
-	assert_non_null(strstr(f->said[0], "the whole file is damaged, rows "
-					   "'m' to 'p'"));
-	assert_non_null(strstr(f->said[0], "cannot read"));
-	assert_int_equal(get(f, "a", "f"), 1);
-	assert_int_equal(get(f, "n", "f"), -EUCLEAN);
-	assert_int_equal(get(f, "z", "f"), 0);
-	bad_sector(f, 0, 0);
+	file_of("f", ROWS("a", "b"), "1");
+	file = file_of("f", ROWS("m", "p"), "2");
+	assert_int_equal(temp_close(&the.s), 0);
+	bad_sector(file, file_bytes(file) - 1);
+	reopen();
+	assert_int_equal(the.nsaid, 1);
+	assert_non_null(strstr(the.said[0], "the whole file is damaged, rows "
+					    "'m' to 'p'"));
+	assert_non_null(strstr(the.said[0], "cannot read"));
+	assert_int_equal(get("a", "f"), 1);
+	assert_int_equal(get("n", "f"), -EUCLEAN);
+	assert_int_equal(get("z", "f"), 0);
+	bad_sector(0, 0);
 }
 
 /* Nobody reads it when it is only kept for those who may. */
 TEST(a_new_file_that_cannot_be_read_is_said_by_who_reads_it)
 {
-	struct fixture *f = *state;
-	unsigned long last = file_of(f, "f", ROWS("a"), "1");
+	unsigned long last = file_of("f", ROWS("a"), "1");
 
-	assert_int_equal(get(f, "a", "f"), 1);
-	bad_sector(f, last + 1, 0);
-	assert_int_equal(file_of(f, "f", ROWS("b"), "2"), last + 1);
-	assert_int_equal(stat_of(f, "sstables_damaged"), 0);
-	assert_int_equal(get(f, "b", "f"), -EUCLEAN);
-	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
-	assert_int_equal(f->nsaid, 1);
-	bad_sector(f, 0, 0);
+	assert_int_equal(get("a", "f"), 1);
+	bad_sector(last + 1, 0);
+	assert_int_equal(file_of("f", ROWS("b"), "2"), last + 1);
+	assert_int_equal(stat_of("sstables_damaged"), 0);
+	assert_int_equal(get("b", "f"), -EUCLEAN);
+	assert_int_equal(stat_of("sstables_damaged"), 1);
+	assert_int_equal(the.nsaid, 1);
+	bad_sector(0, 0);
 }
 
-static void delete_version(struct fixture *f, int64_t ts)
+static void delete_version(int64_t ts)
 {
 	struct change c = {.op = CHANGE_DELETE,
 			   .family = bytes_str("f"),
@@ -492,7 +476,7 @@ static void delete_version(struct fixture *f, int64_t ts)
 	struct mutation m = {
 		.row = bytes_str("a"), .changes = &c, .nchanges = 1};
 
-	assert_int_equal(table_mutate(f->s.table, &m, 0), 1);
+	assert_int_equal(table_mutate(the.s.table, &m, 0), 1);
 }
 
 /*
@@ -501,47 +485,45 @@ static void delete_version(struct fixture *f, int64_t ts)
  */
 TEST(what_a_reader_meets_by_the_way_is_said)
 {
-	struct fixture *f = *state;
 	struct schema schema;
 	unsigned long file;
 
-	assert_int_equal(table_schema(f->s.table, &schema), 0);
+	assert_int_equal(table_schema(the.s.table, &schema), 0);
 	schema.families[0].attrs.versions = 4000;
 	schema.families[0].attrs.new_version_behavior = true;
-	assert_int_equal(table_alter(f->s.table, &schema, false), 0);
+	assert_int_equal(table_alter(the.s.table, &schema, false), 0);
 	schema_free(&schema);
 	for (int64_t ts = 1; ts <= 4000; ts++)
-		assert_int_equal(temp_put(&f->s, "a", "f", "q", ts, "value"),
+		assert_int_equal(temp_put(&the.s, "a", "f", "q", ts, "value"),
 				 1);
 	for (int64_t ts = 3600; ts <= 4000; ts++)
-		delete_version(f, ts);
-	file = file_of(f, "f", ROWS("b"), "1");
-	assert_int_equal(temp_close(&f->s), 0);
-	flip(f, file, file_bytes(f, file) / 3);
-	reopen(f);
-	assert_int_equal(get(f, "a", "f"), 1);
-	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
-	assert_int_equal(f->nsaid, 1);
-	assert_non_null(strstr(f->said[0], "table t, family f: "));
+		delete_version(ts);
+	file = file_of("f", ROWS("b"), "1");
+	assert_int_equal(temp_close(&the.s), 0);
+	flip(file, file_bytes(file) / 3);
+	reopen();
+	assert_int_equal(get("a", "f"), 1);
+	assert_int_equal(stat_of("sstables_damaged"), 1);
+	assert_int_equal(the.nsaid, 1);
+	assert_non_null(strstr(the.said[0], "table t, family f: "));
 }
 
 /* Its end is read when it has been written: it is not taken for the cells. */
 TEST(a_new_file_whose_end_cannot_be_read_is_written_anew)
 {
-	struct fixture *f = *state;
-	unsigned long last = file_of(f, "f", ROWS("a"), "1");
-	uint64_t bytes = file_bytes(f, last);
+	unsigned long last = file_of("f", ROWS("a"), "1");
+	uint64_t bytes = file_bytes(last);
 
-	bad_sector(f, last + 1, bytes - 1);
-	assert_int_equal(temp_put(&f->s, "b", "f", "q", 1, "2"), 1);
-	assert_true(store_flush(f->s.store, NULL) < 0);
-	assert_int_equal(f->nsaid, 0);
-	assert_int_equal(get(f, "b", "f"), 1);
-	assert_int_equal(store_flush(f->s.store, NULL), 0);
-	assert_int_equal(stat_of(f, "sstables_damaged"), 0);
-	assert_int_equal(stat_of(f, "sstables"), 2);
-	assert_int_equal(get(f, "b", "f"), 1);
-	bad_sector(f, 0, 0);
+	bad_sector(last + 1, bytes - 1);
+	assert_int_equal(temp_put(&the.s, "b", "f", "q", 1, "2"), 1);
+	assert_true(store_flush(the.s.store, NULL) < 0);
+	assert_int_equal(the.nsaid, 0);
+	assert_int_equal(get("b", "f"), 1);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	assert_int_equal(stat_of("sstables_damaged"), 0);
+	assert_int_equal(stat_of("sstables"), 2);
+	assert_int_equal(get("b", "f"), 1);
+	bad_sector(0, 0);
 }
 
 TEST(a_scan_goes_on_behind_a_damaged_block)
@@ -553,30 +535,29 @@ TEST(a_scan_goes_on_behind_a_damaged_block)
 	const struct scan_spec one = {
 		.granularity = SCAN_COLUMNS, .columns = &only, .ncolumns = 1};
 	const struct scan_spec rows = {.columns = &only, .ncolumns = 1};
-	struct fixture *f = *state;
 	unsigned long bad = 0;
 	uint64_t size;
 
-	put_many(f, "f", 0, 1, 5);
-	assert_int_equal(store_flush(f->s.store, NULL), 0);
-	assert_int_equal(os_dir_list(f->dir, newest_file, &bad), 0);
-	put_many(f, "g", 0, 1, 5);
-	put_many(f, "f", 1, 7, 3);
-	assert_int_equal(store_flush(f->s.store, NULL), 0);
-	size = file_bytes(f, bad);
+	put_many("f", 0, 1, 5);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	assert_int_equal(os_dir_list(the.dir, newest_file, &bad), 0);
+	put_many("g", 0, 1, 5);
+	put_many("f", 1, 7, 3);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	size = file_bytes(bad);
 	assert_true(size > MANY * VALUE);
 	for (uint64_t back = size; back > size - MANY * VALUE;
 	     back -= 2 * VALUE + 11) {
-		assert_int_equal(temp_close(&f->s), 0);
-		flip(f, bad, back);
-		reopen(f);
-		put_many(f, "f", 3, 11, 2);
-		check_scan(f, &cells);
-		check_scan(f, &one);
-		check_scan(f, &rows);
-		assert_int_equal(temp_close(&f->s), 0);
-		flip(f, bad, back);
-		reopen(f);
+		assert_int_equal(temp_close(&the.s), 0);
+		flip(bad, back);
+		reopen();
+		put_many("f", 3, 11, 2);
+		check_scan(&cells);
+		check_scan(&one);
+		check_scan(&rows);
+		assert_int_equal(temp_close(&the.s), 0);
+		flip(bad, back);
+		reopen();
 	}
 }
 
@@ -585,25 +566,24 @@ TEST(a_scan_goes_on_behind_a_lost_file)
 	const struct scan_spec cells = {.granularity = SCAN_CELLS,
 					.versions = 1};
 	const struct scan_spec rows = {.granularity = SCAN_ROWS};
-	struct fixture *f = *state;
 	struct scanned got;
 	unsigned long lost;
 
-	put_many(f, "f", 0, 1, 5);
-	put_many(f, "g", 0, 2, 5);
-	assert_int_equal(store_flush(f->s.store, NULL), 0);
-	lost = file_of(f, "f", ROWS("020", "029"), "x");
-	assert_int_equal(temp_close(&f->s), 0);
-	assert_int_equal(os_unlink(f->dir, sst(lost)), 0);
-	reopen(f);
-	scan_all(f, &cells, &got);
+	put_many("f", 0, 1, 5);
+	put_many("g", 0, 2, 5);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	lost = file_of("f", ROWS("020", "029"), "x");
+	assert_int_equal(temp_close(&the.s), 0);
+	assert_int_equal(os_unlink(the.dir, sst(lost)), 0);
+	reopen();
+	scan_all(&cells, &got);
 	assert_int_equal(got.passes, 1);
 	for (int i = 0; i < MANY; i++) {
 		assert_int_equal(got.seen[0][i], i < 20 || i > 29);
 		assert_int_equal(got.seen[1][i], i % 2 == 0);
 	}
 	/* A row is known to be there by what another family has of it. */
-	scan_all(f, &rows, &got);
+	scan_all(&rows, &got);
 	assert_int_equal(got.passes, 1);
 	for (int i = 0; i < MANY; i++)
 		assert_int_equal(got.seen[0][i],
@@ -611,14 +591,13 @@ TEST(a_scan_goes_on_behind_a_lost_file)
 }
 
 /* The names of all cells that come, '!' and the family where one is damaged. */
-static void names_of(struct fixture *f, const struct scan_spec *spec,
-		     struct buf *out)
+static void names_of(const struct scan_spec *spec, struct buf *out)
 {
 	struct scan *sc;
 	struct cell c;
 	int r;
 
-	assert_int_equal(scan_open(f->s.table, spec, &sc), 0);
+	assert_int_equal(scan_open(the.s.table, spec, &sc), 0);
 	while ((r = scan_next(sc, &c)) != 0) {
 		if (r > 0) {
 			assert_int_equal(
@@ -649,7 +628,7 @@ static void without_damage(struct buf *b)
 	memmove(at, at + 3, strlen(at + 3) + 1);
 }
 
-static void put_wide_row(struct fixture *f, const char *family)
+static void put_wide_row(const char *family)
 {
 	char name[8], value[VALUE + 1];
 
@@ -657,51 +636,50 @@ static void put_wide_row(struct fixture *f, const char *family)
 	value[VALUE] = '\0';
 	for (int i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "q%03d", i);
-		assert_int_equal(temp_put(&f->s, "r", family, name, 1, value),
+		assert_int_equal(temp_put(&the.s, "r", family, name, 1, value),
 				 1);
 	}
-	assert_int_equal(temp_put(&f->s, "s", family, "q", 1, "v"), 1);
+	assert_int_equal(temp_put(&the.s, "s", family, "q", 1, "v"), 1);
 }
 
 /* A filter walks the row before its first cell is handed out. */
 TEST(a_scan_that_picks_shows_beside_damage_what_any_does)
 {
 	struct scan_spec spec = {.granularity = SCAN_CELLS, .versions = 1};
-	struct fixture *f = *state;
 	struct filter *filter;
 
 	assert_int_equal(
 		filter_parse(bytes_str("ColumnPrefixFilter('q')"), &filter), 0);
-	put_wide_row(f, "f");
-	put_wide_row(f, "g");
-	assert_int_equal(store_flush(f->s.store, NULL), 0);
+	put_wide_row("f");
+	put_wide_row("g");
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
 	for (int g = 0; g < 2; g++) {
 		struct buf any = {0}, picked = {0};
 		unsigned long bad = 0;
 
-		assert_int_equal(os_dir_list(f->dir,
+		assert_int_equal(os_dir_list(the.dir,
 					     g ? newest_file : oldest_file,
 					     &bad),
 				 0);
-		assert_int_equal(temp_close(&f->s), 0);
-		flip(f, bad, file_bytes(f, bad) - MANY / 2 * VALUE);
-		reopen(f);
+		assert_int_equal(temp_close(&the.s), 0);
+		flip(bad, file_bytes(bad) - MANY / 2 * VALUE);
+		reopen();
 		spec.filter = NULL;
-		names_of(f, &spec, &any);
+		names_of(&spec, &any);
 		assert_int_equal(buf_append(&any, "", 1), 0);
 		assert_non_null(strstr((char *)any.data, g ? "!g" : "!f"));
 		assert_non_null(strstr((char *)any.data, "s:g:q"));
 		spec.filter = filter;
-		names_of(f, &spec, &picked);
+		names_of(&spec, &picked);
 		/* What it picked of the row comes when the row is over. */
 		assert_int_equal(picked.len + 1, any.len);
 		assert_int_equal(buf_append(&picked, "", 1), 0);
 		without_damage(&any);
 		without_damage(&picked);
 		assert_string_equal(picked.data, any.data);
-		assert_int_equal(temp_close(&f->s), 0);
-		flip(f, bad, file_bytes(f, bad) - MANY / 2 * VALUE);
-		reopen(f);
+		assert_int_equal(temp_close(&the.s), 0);
+		flip(bad, file_bytes(bad) - MANY / 2 * VALUE);
+		reopen();
 		buf_free(&any);
 		buf_free(&picked);
 	}
@@ -710,34 +688,34 @@ TEST(a_scan_that_picks_shows_beside_damage_what_any_does)
 
 TEST(a_merge_leaves_out_a_file_with_a_damaged_block)
 {
-	struct fixture *f = *state;
 	unsigned long bad;
 
-	file_of(f, "f", ROWS("a", "b"), "1");
-	file_of(f, "f", ROWS("a", "c"), "2");
-	bad = file_of(f, "f", ROWS("m", "p"), "3");
-	file_of(f, "f", ROWS("n"), "4");
-	file_of(f, "f", ROWS("x"), "5");
-	file_of(f, "f", ROWS("x", "y"), "6");
-	assert_int_equal(temp_close(&f->s), 0);
-	flip(f, bad, file_bytes(f, bad));
-	reopen(f);
-	assert_int_equal(f->nsaid, 0);
-	assert_int_equal(store_compact(f->s.store, NULL), 0);
-	assert_int_equal(f->nsaid, 1);
-	assert_non_null(strstr(f->said[0], "table t, family f: "));
-	assert_non_null(strstr(f->said[0], "block at byte 0, rows 'm' to 'p'"));
+	file_of("f", ROWS("a", "b"), "1");
+	file_of("f", ROWS("a", "c"), "2");
+	bad = file_of("f", ROWS("m", "p"), "3");
+	file_of("f", ROWS("n"), "4");
+	file_of("f", ROWS("x"), "5");
+	file_of("f", ROWS("x", "y"), "6");
+	assert_int_equal(temp_close(&the.s), 0);
+	flip(bad, file_bytes(bad));
+	reopen();
+	assert_int_equal(the.nsaid, 0);
+	assert_int_equal(store_compact(the.s.store, NULL), 0);
+	assert_int_equal(the.nsaid, 1);
+	assert_non_null(strstr(the.said[0], "table t, family f: "));
+	assert_non_null(
+		strstr(the.said[0], "block at byte 0, rows 'm' to 'p'"));
 	/* What is merged, what is damaged, what lies over it. */
-	assert_int_equal(stat_of(f, "sstables"), 3);
-	assert_int_equal(stat_of(f, "sstables_damaged"), 1);
-	assert_int_equal(stat_of(f, "level_sstables{level=\"0\"}"), 2);
-	assert_int_equal(store_compact(f->s.store, NULL), 0);
-	assert_int_equal(stat_of(f, "sstables"), 3);
-	assert_int_equal(get(f, "a", "f"), 1);
-	assert_int_equal(get(f, "y", "f"), 1);
-	assert_int_equal(get(f, "p", "f"), -EUCLEAN);
-	assert_int_equal(store_health(f->s.store), 0);
-	assert_int_equal(f->nsaid, 1);
+	assert_int_equal(stat_of("sstables"), 3);
+	assert_int_equal(stat_of("sstables_damaged"), 1);
+	assert_int_equal(stat_of("level_sstables{level=\"0\"}"), 2);
+	assert_int_equal(store_compact(the.s.store, NULL), 0);
+	assert_int_equal(stat_of("sstables"), 3);
+	assert_int_equal(get("a", "f"), 1);
+	assert_int_equal(get("y", "f"), 1);
+	assert_int_equal(get("p", "f"), -EUCLEAN);
+	assert_int_equal(store_health(the.s.store), 0);
+	assert_int_equal(the.nsaid, 1);
 }
 
 /*
@@ -817,48 +795,45 @@ static void step(struct random_rows *k, int64_t now)
 
 TEST(merges_around_damage_change_no_answer)
 {
-	struct fixture *f = *state;
-
 	for (uint64_t seed = 1; seed <= 6; seed++) {
-		struct random_rows k = {.f = f, .seed = seed};
+		struct random_rows k = {.f = &the, .seed = seed};
 		unsigned long bad = 0;
 		uint64_t back;
 
 		assert_int_equal(
-			store_table_truncate(f->s.store, bytes_str("t")), 0);
+			store_table_truncate(the.s.store, bytes_str("t")), 0);
 		for (int64_t now = 1; now <= 30; now++)
 			step(&k, now);
 		change_one(&k, 310);
-		assert_int_equal(store_flush(f->s.store, NULL), 0);
+		assert_int_equal(store_flush(the.s.store, NULL), 0);
 		/* The newest file, or the oldest one; its end or its start. */
 		if (seed % 2)
-			assert_int_equal(os_dir_list(f->dir, newest_file, &bad),
-					 0);
+			assert_int_equal(
+				os_dir_list(the.dir, newest_file, &bad), 0);
 		else
-			assert_int_equal(os_dir_list(f->dir, oldest_file, &bad),
-					 0);
-		assert_int_equal(temp_close(&f->s), 0);
-		back = seed % 3 ? 1 : file_bytes(f, bad);
-		flip(f, bad, back);
-		reopen(f);
+			assert_int_equal(
+				os_dir_list(the.dir, oldest_file, &bad), 0);
+		assert_int_equal(temp_close(&the.s), 0);
+		back = seed % 3 ? 1 : file_bytes(bad);
+		flip(bad, back);
+		reopen();
 		for (int64_t now = 40; now <= 120; now++) {
 			step(&k, now);
 			for (uint32_t i = 0; i < 40; i++)
 				check_one(&k, i, false);
-			assert_in_range(
-				stat_of(f, "level_sstables{level=\"0\"}"), 0,
-				24);
+			assert_in_range(stat_of("level_sstables{level=\"0\"}"),
+					0, 24);
 		}
 		assert_true(k.answers > 0);
-		assert_int_equal(stat_of(f, "sstables_damaged"), 1);
-		assert_int_equal(temp_close(&f->s), 0);
-		flip(f, bad, back);
-		reopen(f);
+		assert_int_equal(stat_of("sstables_damaged"), 1);
+		assert_int_equal(temp_close(&the.s), 0);
+		flip(bad, back);
+		reopen();
 		for (uint32_t i = 0; i < 40; i++)
 			check_one(&k, i, true);
-		assert_int_equal(store_compact(f->s.store, NULL), 0);
+		assert_int_equal(store_compact(the.s.store, NULL), 0);
 		for (uint32_t i = 0; i < 40; i++)
 			check_one(&k, i, true);
-		assert_int_equal(stat_of(f, "sstables_damaged"), 0);
+		assert_int_equal(stat_of("sstables_damaged"), 0);
 	}
 }

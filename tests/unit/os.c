@@ -13,19 +13,17 @@
 #include "store/os/os.h"
 #include "store/value/why.h"
 
-struct place {
+static struct {
 	char path[64];
 	struct os_dir *dir;
-};
+} the;
 
 static int set_up(void **state)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	snprintf(p->path, sizeof(p->path), "%s", "/tmp/cellfs-os-XXXXXX");
-	assert_non_null(mkdtemp(p->path));
-	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
-	*state = p;
+	memset(&the, 0, sizeof(the));
+	snprintf(the.path, sizeof(the.path), "%s", "/tmp/cellfs-os-XXXXXX");
+	assert_non_null(mkdtemp(the.path));
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &the.dir), 0);
 	return 0;
 }
 
@@ -36,33 +34,29 @@ static int remove_one(void *dir, const char *name)
 
 static int tear_down(void **state)
 {
-	struct place *p = *state;
-
-	os_dir_list(p->dir, remove_one, p->dir);
-	os_dir_close(p->dir);
-	assert_int_equal(rmdir(p->path), 0);
-	free(p);
+	os_dir_list(the.dir, remove_one, the.dir);
+	os_dir_close(the.dir);
+	assert_int_equal(rmdir(the.path), 0);
 	return 0;
 }
 
 EACH_TEST_IN(set_up, tear_down);
 
-static struct os_file *make(struct place *p, const char *name)
+static struct os_file *make(const char *name)
 {
 	struct os_file *f;
 
-	assert_int_equal(os_open(p->dir, name, OS_WRITE | OS_CREATE, &f), 0);
+	assert_int_equal(os_open(the.dir, name, OS_WRITE | OS_CREATE, &f), 0);
 	return f;
 }
 
 TEST(a_directory_is_made_private)
 {
-	struct place *p = *state;
 	struct os_dir *d;
 	char path[96];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/sub/", p->path);
+	snprintf(path, sizeof(path), "%s/sub/", the.path);
 	assert_int_equal(os_dir_open(os_posix(), path, false, &d), -ENOENT);
 	assert_int_equal(os_dir_open(os_posix(), path, true, &d), 0);
 	assert_int_equal(stat(path, &st), 0);
@@ -81,8 +75,7 @@ TEST(a_directory_is_made_private)
 
 TEST(what_was_written_is_read_and_ends_at_the_end)
 {
-	struct place *p = *state;
-	struct os_file *f = make(p, "a");
+	struct os_file *f = make("a");
 	uint64_t size;
 	char buf[16];
 
@@ -100,8 +93,7 @@ TEST(what_was_written_is_read_and_ends_at_the_end)
 
 TEST(writing_out_changes_nothing)
 {
-	struct place *p = *state;
-	struct os_file *f = make(p, "a");
+	struct os_file *f = make("a");
 	char back[5];
 
 	assert_int_equal(os_pwrite(f, "hello", 5, 0), 0);
@@ -116,55 +108,52 @@ TEST(writing_out_changes_nothing)
 
 TEST(files_are_private_and_exclusive_when_asked)
 {
-	struct place *p = *state;
-	struct os_file *f = make(p, "a"), *g;
+	struct os_file *f = make("a"), *g;
 	char path[96];
 	struct stat st;
 
 	os_close(f);
-	snprintf(path, sizeof(path), "%s/a", p->path);
+	snprintf(path, sizeof(path), "%s/a", the.path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(unlink(path), 0);
 	umask(0777);
-	f = make(p, "a");
+	f = make("a");
 	umask(022);
 	os_close(f);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(
-		os_open(p->dir, "a", OS_WRITE | OS_CREATE | OS_EXCL, &g),
+		os_open(the.dir, "a", OS_WRITE | OS_CREATE | OS_EXCL, &g),
 		-EEXIST);
 	assert_non_null(strstr(store_why(), "a"));
-	assert_int_equal(os_open(p->dir, "b", OS_READ, &g), -ENOENT);
+	assert_int_equal(os_open(the.dir, "b", OS_READ, &g), -ENOENT);
 	assert_non_null(strstr(store_why(), "cannot open b"));
 }
 
 TEST(links_fifos_and_directories_are_refused)
 {
-	struct place *p = *state;
 	char path[96];
 	struct os_file *f;
 
-	snprintf(path, sizeof(path), "%s/link", p->path);
+	snprintf(path, sizeof(path), "%s/link", the.path);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
-	assert_int_equal(os_open(p->dir, "link", OS_READ, &f), -ELOOP);
-	snprintf(path, sizeof(path), "%s/fifo", p->path);
+	assert_int_equal(os_open(the.dir, "link", OS_READ, &f), -ELOOP);
+	snprintf(path, sizeof(path), "%s/fifo", the.path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_int_equal(os_open(p->dir, "fifo", OS_READ, &f), -EINVAL);
-	snprintf(path, sizeof(path), "%s/d", p->path);
+	assert_int_equal(os_open(the.dir, "fifo", OS_READ, &f), -EINVAL);
+	snprintf(path, sizeof(path), "%s/d", the.path);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(os_open(p->dir, "d", OS_READ, &f), -EISDIR);
+	assert_int_equal(os_open(the.dir, "d", OS_READ, &f), -EISDIR);
 	assert_int_equal(rmdir(path), 0);
 }
 
 TEST(direct_is_only_a_hint)
 {
-	struct place *p = *state;
 	struct os_file *f;
 	char *block, back[3];
 
-	assert_int_equal(os_open(p->dir, "direct",
+	assert_int_equal(os_open(the.dir, "direct",
 				 OS_WRITE | OS_CREATE | OS_EXCL | OS_DIRECT,
 				 &f),
 			 0);
@@ -182,13 +171,12 @@ TEST(direct_is_only_a_hint)
 
 TEST(a_synced_write_works_on_every_file)
 {
-	struct place *p = *state;
-	struct os_file *f = make(p, "a"), *direct, *read_only;
+	struct os_file *f = make("a"), *direct, *read_only;
 	char *block, back[8] = "";
 
-	assert_int_equal(os_open(p->dir, "a", OS_WRITE | OS_DIRECT, &direct),
+	assert_int_equal(os_open(the.dir, "a", OS_WRITE | OS_DIRECT, &direct),
 			 0);
-	assert_int_equal(os_open(p->dir, "a", OS_READ, &read_only), 0);
+	assert_int_equal(os_open(the.dir, "a", OS_READ, &read_only), 0);
 	block = aligned_alloc(OS_DIRECT_ALIGN, OS_DIRECT_ALIGN);
 	memset(block, 'x', OS_DIRECT_ALIGN);
 	/* Over a page that is dirty, and seen through every handle. */
@@ -214,8 +202,7 @@ TEST(a_synced_write_works_on_every_file)
 
 TEST(allocated_space_is_zero_and_has_its_size)
 {
-	struct place *p = *state;
-	struct os_file *f = make(p, "a");
+	struct os_file *f = make("a");
 	char path[96], buf[8];
 	struct stat st;
 	uint64_t size;
@@ -226,7 +213,7 @@ TEST(allocated_space_is_zero_and_has_its_size)
 	assert_int_equal(size, 1 << 16);
 	assert_int_equal(os_pread(f, buf, 8, 0), 8);
 	assert_memory_equal(buf, "\0\0\0\0\0\0\0\0", 8);
-	snprintf(path, sizeof(path), "%s/a", p->path);
+	snprintf(path, sizeof(path), "%s/a", the.path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true((uint64_t)st.st_blocks * 512 >= 1 << 16);
 	os_close(f);
@@ -234,8 +221,7 @@ TEST(allocated_space_is_zero_and_has_its_size)
 
 TEST(stores_to_a_mapping_are_in_the_file)
 {
-	struct place *p = *state;
-	struct os_file *f = make(p, "ring");
+	struct os_file *f = make("ring");
 	const void *r;
 	char buf[4];
 	void *m;
@@ -270,9 +256,9 @@ static bool other_handles(void)
 }
 
 /* Two pages of 'a'. */
-static struct os_file *make_pages(struct place *p, const void **map)
+static struct os_file *make_pages(const void **map)
 {
-	struct os_file *f = make(p, "pages");
+	struct os_file *f = make("pages");
 	char page[4096];
 
 	memset(page, 'a', sizeof(page));
@@ -286,7 +272,7 @@ TEST(a_copy_of_what_was_cut_off_fails)
 {
 	char buf[16] = "";
 	const void *map;
-	struct os_file *f = make_pages(*state, &map);
+	struct os_file *f = make_pages(&map);
 	const char *at = map;
 
 	assert_true(os_map_copy(f, buf, at + 5000, 3));
@@ -318,7 +304,7 @@ static void *copy_cut_off(void *arg)
 TEST(threads_copy_what_was_cut_off)
 {
 	const void *map;
-	struct os_file *f = make_pages(*state, &map);
+	struct os_file *f = make_pages(&map);
 	void *arg[2] = {f, (void *)(uintptr_t)map}, *good;
 	pthread_t t[4];
 
@@ -342,7 +328,7 @@ TEST(a_handler_of_before_is_asked_and_comes_back)
 	struct os_file *f;
 
 	assert_int_equal(sigaction(SIGBUS, &other, &was), 0);
-	f = make_pages(*state, &map);
+	f = make_pages(&map);
 	assert_int_equal(os_map_read(f, 8192, &again), 0);
 	assert_false(other_handles());
 	raise(SIGBUS);
@@ -373,7 +359,7 @@ static void touch_cut_off(struct os_file *f, const char *map)
 TEST(a_touch_that_is_no_copy_is_fatal)
 {
 	const void *map;
-	struct os_file *f = make_pages(*state, &map);
+	struct os_file *f = make_pages(&map);
 	int status;
 	pid_t pid = fork();
 
@@ -399,20 +385,19 @@ static int refuse(void *arg, const char *name)
 
 TEST(entries_are_listed_renamed_and_removed)
 {
-	struct place *p = *state;
 	int n = 0;
 
-	os_close(make(p, "a"));
-	os_close(make(p, "b"));
-	assert_int_equal(os_dir_list(p->dir, count, &n), 0);
+	os_close(make("a"));
+	os_close(make("b"));
+	assert_int_equal(os_dir_list(the.dir, count, &n), 0);
 	assert_int_equal(n, 2);
-	assert_int_equal(os_dir_list(p->dir, refuse, NULL), -EXDEV);
-	assert_int_equal(os_rename(p->dir, "a", "b"), 0);
-	assert_int_equal(os_rename(p->dir, "a", "b"), -ENOENT);
-	assert_int_equal(os_unlink(p->dir, "b"), 0);
-	assert_int_equal(os_unlink(p->dir, "b"), -ENOENT);
+	assert_int_equal(os_dir_list(the.dir, refuse, NULL), -EXDEV);
+	assert_int_equal(os_rename(the.dir, "a", "b"), 0);
+	assert_int_equal(os_rename(the.dir, "a", "b"), -ENOENT);
+	assert_int_equal(os_unlink(the.dir, "b"), 0);
+	assert_int_equal(os_unlink(the.dir, "b"), -ENOENT);
 	n = 0;
-	assert_int_equal(os_dir_list(p->dir, count, &n), 0);
+	assert_int_equal(os_dir_list(the.dir, count, &n), 0);
 	assert_int_equal(n, 0);
 }
 
@@ -435,27 +420,27 @@ static bool may_lock(const char *path, bool shared, int *pid)
 	return r;
 }
 
-static void lock(struct place *p)
+static void lock(void)
 {
 	int pid;
 
-	assert_int_equal(os_dir_lock(p->dir, p->path, false, &pid), 1);
+	assert_int_equal(os_dir_lock(the.dir, the.path, false, &pid), 1);
 }
 
-static void unlock(struct place *p)
+static void unlock(void)
 {
-	os_dir_close(p->dir);
-	p->dir = again(p->path);
+	os_dir_close(the.dir);
+	the.dir = again(the.path);
 }
 
 /* What LOCK holds, NULL = there is none. */
-static const char *lock_text(struct place *p)
+static const char *lock_text(void)
 {
 	static char text[32];
 	struct os_file *f;
 	ssize_t n;
 
-	if (os_open(p->dir, "LOCK", OS_READ, &f) < 0)
+	if (os_open(the.dir, "LOCK", OS_READ, &f) < 0)
 		return NULL;
 	n = os_pread(f, text, sizeof(text) - 1, 0);
 	assert_true(n >= 0);
@@ -466,133 +451,126 @@ static const char *lock_text(struct place *p)
 
 TEST(a_lock_names_its_holder_and_ends_empty)
 {
-	struct place *p = *state;
 	char mine[16];
 	int pid = -1;
 
 	snprintf(mine, sizeof(mine), "%d\n", (int)getpid());
-	lock(p);
-	assert_string_equal(lock_text(p), mine);
-	assert_false(may_lock(p->path, false, &pid));
+	lock();
+	assert_string_equal(lock_text(), mine);
+	assert_false(may_lock(the.path, false, &pid));
 	assert_int_equal(pid, getpid());
-	assert_false(may_lock(p->path, true, &pid));
+	assert_false(may_lock(the.path, true, &pid));
 	assert_int_equal(pid, getpid());
-	unlock(p);
-	assert_string_equal(lock_text(p), "");
-	assert_true(may_lock(p->path, false, &pid));
-	assert_string_equal(lock_text(p), "");
+	unlock();
+	assert_string_equal(lock_text(), "");
+	assert_true(may_lock(the.path, false, &pid));
+	assert_string_equal(lock_text(), "");
 }
 
 TEST(readers_share_a_lock_and_write_nothing)
 {
-	struct place *p = *state;
 	int pid = -1;
 
-	assert_int_equal(os_dir_lock(p->dir, p->path, true, &pid), 1);
-	assert_null(lock_text(p));
-	assert_true(may_lock(p->path, true, &pid));
-	assert_false(may_lock(p->path, false, &pid));
+	assert_int_equal(os_dir_lock(the.dir, the.path, true, &pid), 1);
+	assert_null(lock_text());
+	assert_true(may_lock(the.path, true, &pid));
+	assert_false(may_lock(the.path, false, &pid));
 	assert_int_equal(pid, 0);
-	unlock(p);
-	assert_true(may_lock(p->path, false, &pid));
+	unlock();
+	assert_true(may_lock(the.path, false, &pid));
 }
 
 TEST(a_lock_outlives_its_file)
 {
-	struct place *p = *state;
 	int pid;
 
-	lock(p);
-	assert_int_equal(os_unlink(p->dir, "LOCK"), 0);
-	assert_false(may_lock(p->path, false, &pid));
+	lock();
+	assert_int_equal(os_unlink(the.dir, "LOCK"), 0);
+	assert_false(may_lock(the.path, false, &pid));
 	assert_int_equal(pid, 0);
 	/* Another one in its place is nobody's either. */
-	os_close(make(p, "other"));
-	assert_int_equal(os_rename(p->dir, "other", "LOCK"), 0);
-	assert_false(may_lock(p->path, false, &pid));
-	assert_false(may_lock(p->path, true, &pid));
-	unlock(p);
-	assert_true(may_lock(p->path, false, &pid));
+	os_close(make("other"));
+	assert_int_equal(os_rename(the.dir, "other", "LOCK"), 0);
+	assert_false(may_lock(the.path, false, &pid));
+	assert_false(may_lock(the.path, true, &pid));
+	unlock();
+	assert_true(may_lock(the.path, false, &pid));
 }
 
 TEST(a_lock_goes_with_its_directory)
 {
-	struct place *p = *state;
-	struct os_dir *late = again(p->path);
+	struct os_dir *late = again(the.path);
 	char moved[80];
 	int pid;
 
-	lock(p);
-	snprintf(moved, sizeof(moved), "%s.moved", p->path);
-	assert_int_equal(rename(p->path, moved), 0);
-	assert_int_equal(mkdir(p->path, 0700), 0);
+	lock();
+	snprintf(moved, sizeof(moved), "%s.moved", the.path);
+	assert_int_equal(rename(the.path, moved), 0);
+	assert_int_equal(mkdir(the.path, 0700), 0);
 	assert_false(may_lock(moved, false, &pid));
-	assert_true(may_lock(p->path, false, &pid));
-	os_dir_close(p->dir);
+	assert_true(may_lock(the.path, false, &pid));
+	os_dir_close(the.dir);
 	/* Opened before it was moved: what the path names now is another. */
-	assert_int_equal(os_dir_lock(late, p->path, false, &pid), -ESTALE);
+	assert_int_equal(os_dir_lock(late, the.path, false, &pid), -ESTALE);
 	assert_true(may_lock(moved, false, &pid));
 	os_dir_close(late);
-	p->dir = again(moved);
-	assert_int_equal(os_unlink(p->dir, "LOCK"), 0);
+	the.dir = again(moved);
+	assert_int_equal(os_unlink(the.dir, "LOCK"), 0);
 	assert_int_equal(rmdir(moved), 0);
-	unlock(p);
+	unlock();
 }
 
 TEST(a_lock_of_the_file_alone_is_respected)
 {
-	struct place *p = *state;
 	char path[96];
 	int fd, pid;
 
-	snprintf(path, sizeof(path), "%s/LOCK", p->path);
+	snprintf(path, sizeof(path), "%s/LOCK", the.path);
 	fd = open(path, O_RDWR | O_CREAT, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(dprintf(fd, "%d\n", (int)getppid()) > 0, 1);
 	assert_int_equal(flock(fd, LOCK_EX), 0);
-	assert_false(may_lock(p->path, false, &pid));
+	assert_false(may_lock(the.path, false, &pid));
 	assert_int_equal(pid, getppid());
 	close(fd);
-	assert_true(may_lock(p->path, false, &pid));
+	assert_true(may_lock(the.path, false, &pid));
 }
 
 TEST(the_dead_hold_no_lock)
 {
-	struct place *p = *state;
 	struct os_file *f;
 	pid_t child = fork();
 	char text[16];
 	int pid;
 
 	if (child == 0) {
-		lock(p);
+		lock();
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	snprintf(text, sizeof(text), "%d\n", (int)child);
-	assert_string_equal(lock_text(p), text);
+	assert_string_equal(lock_text(), text);
 	/* A reader has it now, whom nothing names. */
-	assert_int_equal(os_dir_lock(p->dir, p->path, true, &pid), 1);
-	assert_false(may_lock(p->path, false, &pid));
+	assert_int_equal(os_dir_lock(the.dir, the.path, true, &pid), 1);
+	assert_false(may_lock(the.path, false, &pid));
 	assert_int_equal(pid, 0);
-	unlock(p);
-	assert_int_equal(os_open(p->dir, "LOCK", OS_READ, &f), 0);
+	unlock();
+	assert_int_equal(os_open(the.dir, "LOCK", OS_READ, &f), 0);
 	os_close(f);
-	assert_true(may_lock(p->path, false, &pid));
+	assert_true(may_lock(the.path, false, &pid));
 }
 
 TEST(what_is_no_file_is_no_lock)
 {
-	struct place *p = *state;
 	char path[96];
 	int pid;
 
-	snprintf(path, sizeof(path), "%s/LOCK", p->path);
+	snprintf(path, sizeof(path), "%s/LOCK", the.path);
 	assert_int_equal(symlink("elsewhere", path), 0);
-	assert_int_equal(os_dir_lock(p->dir, p->path, false, &pid), -ELOOP);
+	assert_int_equal(os_dir_lock(the.dir, the.path, false, &pid), -ELOOP);
 	assert_non_null(strstr(store_why(), "cannot lock the directory"));
-	assert_int_equal(os_unlink(p->dir, "LOCK"), 0);
-	assert_int_equal(os_dir_lock(p->dir, p->path, false, &pid), 1);
+	assert_int_equal(os_unlink(the.dir, "LOCK"), 0);
+	assert_int_equal(os_dir_lock(the.dir, the.path, false, &pid), 1);
 }
 
 TEST(clocks_go_on_and_chance_differs)
@@ -624,10 +602,9 @@ TEST(a_wait_ends_by_the_clock_that_nobody_sets)
 
 TEST(space_adds_up)
 {
-	struct place *p = *state;
 	uint64_t total, left, usable;
 
-	assert_int_equal(os_dir_space(p->dir, &total, &left, &usable), 0);
+	assert_int_equal(os_dir_space(the.dir, &total, &left, &usable), 0);
 	assert_true(usable <= left && left <= total && total > 0);
 }
 

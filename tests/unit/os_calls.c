@@ -83,150 +83,128 @@ int __wrap_fsync(int fd)
 	return sync_call();
 }
 
-struct place {
+static struct {
 	char path[64];
 	struct os_dir *dir;
 	struct os_file *file;
-};
+} the;
 
 static int set_up(void **state)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
+	memset(&the, 0, sizeof(the));
 	memset(&calls, 0, sizeof(calls));
-	snprintf(p->path, sizeof(p->path), "%s", "/tmp/cellfs-os-XXXXXX");
-	assert_non_null(mkdtemp(p->path));
-	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_CREATE, &p->file),
+	snprintf(the.path, sizeof(the.path), "%s", "/tmp/cellfs-os-XXXXXX");
+	assert_non_null(mkdtemp(the.path));
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &the.dir), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_CREATE, &the.file),
 			 0);
-	*state = p;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct place *p = *state;
-
-	os_close(p->file);
-	assert_int_equal(os_unlink(p->dir, "f"), 0);
-	os_dir_close(p->dir);
-	assert_int_equal(rmdir(p->path), 0);
-	free(p);
+	os_close(the.file);
+	assert_int_equal(os_unlink(the.dir, "f"), 0);
+	os_dir_close(the.dir);
+	assert_int_equal(rmdir(the.path), 0);
 	return 0;
 }
 
 EACH_TEST_IN(set_up, tear_down);
 
-static void holds(struct place *p, const char *text)
+static void holds(const char *text)
 {
 	char back[64] = "";
 
-	assert_int_equal(os_pread(p->file, back, sizeof(back), 0),
+	assert_int_equal(os_pread(the.file, back, sizeof(back), 0),
 			 strlen(text));
 	assert_string_equal(back, text);
 }
 
 TEST(a_synced_write_asks_for_it_in_the_call)
 {
-	struct place *p = *state;
-
-	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), 0);
+	assert_int_equal(os_pwrite_sync(the.file, "hello", 5, 0), 0);
 	assert_int_equal(calls.writes, 1);
 	assert_int_equal(calls.synced_writes, 1);
 	assert_int_equal(calls.fdatasyncs, 0);
-	holds(*state, "hello");
+	holds("hello");
 }
 
 TEST(a_plain_write_syncs_nothing)
 {
-	struct place *p = *state;
-
-	assert_int_equal(os_pwrite(p->file, "hello", 5, 0), 0);
+	assert_int_equal(os_pwrite(the.file, "hello", 5, 0), 0);
 	assert_int_equal(calls.synced_writes, 0);
 	assert_int_equal(calls.fdatasyncs, 0);
-	holds(*state, "hello");
+	holds("hello");
 }
 
 TEST(a_short_write_goes_on_each_part_synced)
 {
-	struct place *p = *state;
-
 	calls.transfer_max = 2;
-	assert_int_equal(os_pwrite_sync(p->file, "hello world", 11, 0), 0);
+	assert_int_equal(os_pwrite_sync(the.file, "hello world", 11, 0), 0);
 	assert_int_equal(calls.writes, 6);
 	assert_int_equal(calls.synced_writes, 6);
-	holds(*state, "hello world");
+	holds("hello world");
 	calls.writes = 0;
-	assert_int_equal(os_pwrite(p->file, "HELLO", 5, 0), 0);
+	assert_int_equal(os_pwrite(the.file, "HELLO", 5, 0), 0);
 	assert_int_equal(calls.writes, 3);
-	holds(*state, "HELLO world");
+	holds("HELLO world");
 }
 
 TEST(a_short_read_goes_on)
 {
-	struct place *p = *state;
 	char back[16] = "";
 
-	assert_int_equal(os_pwrite(p->file, "hello world", 11, 0), 0);
+	assert_int_equal(os_pwrite(the.file, "hello world", 11, 0), 0);
 	calls.transfer_max = 3;
-	assert_int_equal(os_pread(p->file, back, 11, 0), 11);
+	assert_int_equal(os_pread(the.file, back, 11, 0), 11);
 	assert_string_equal(back, "hello world");
 	assert_true(calls.reads >= 4);
 }
 
 TEST(an_interrupted_write_is_made_again)
 {
-	struct place *p = *state;
-
 	calls.interrupt = 2;
-	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), 0);
+	assert_int_equal(os_pwrite_sync(the.file, "hello", 5, 0), 0);
 	assert_int_equal(calls.synced_writes, 1);
-	holds(*state, "hello");
+	holds("hello");
 }
 
 TEST(where_no_write_can_be_synced_a_sync_follows)
 {
-	struct place *p = *state;
-
 	calls.refuse = EOPNOTSUPP;
-	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), 0);
+	assert_int_equal(os_pwrite_sync(the.file, "hello", 5, 0), 0);
 	assert_int_equal(calls.fdatasyncs, 1);
-	holds(*state, "hello");
-	assert_int_equal(os_pwrite_sync(p->file, "j", 1, 0), 0);
+	holds("hello");
+	assert_int_equal(os_pwrite_sync(the.file, "j", 1, 0), 0);
 	assert_int_equal(calls.fdatasyncs, 2);
 	calls.sync_error = EIO;
-	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), -EIO);
+	assert_int_equal(os_pwrite_sync(the.file, "hello", 5, 0), -EIO);
 }
 
 TEST(a_synced_write_that_fails_fails)
 {
-	struct place *p = *state;
-
 	calls.refuse = EIO;
-	assert_int_equal(os_pwrite_sync(p->file, "hello", 5, 0), -EIO);
+	assert_int_equal(os_pwrite_sync(the.file, "hello", 5, 0), -EIO);
 	assert_int_equal(calls.fdatasyncs, 0);
 }
 
 TEST(a_sync_is_one_call_and_its_failure_is_told_once)
 {
-	struct place *p = *state;
-
-	assert_int_equal(os_fdatasync(p->file), 0);
+	assert_int_equal(os_fdatasync(the.file), 0);
 	assert_int_equal(calls.fdatasyncs, 1);
 	/* One that was interrupted may have lost what it had to sync. */
 	calls.sync_error = EINTR;
-	assert_int_equal(os_fdatasync(p->file), -EIO);
+	assert_int_equal(os_fdatasync(the.file), -EIO);
 	calls.sync_error = EIO;
-	assert_int_equal(os_fdatasync(p->file), -EIO);
+	assert_int_equal(os_fdatasync(the.file), -EIO);
 	assert_int_equal(calls.fdatasyncs, 3);
 }
 
 TEST(a_directory_is_synced_and_fails_as_a_file_does)
 {
-	struct place *p = *state;
-
-	assert_int_equal(os_dir_sync(p->dir), 0);
+	assert_int_equal(os_dir_sync(the.dir), 0);
 	assert_int_equal(calls.fsyncs, 1);
 	calls.sync_error = EIO;
-	assert_int_equal(os_dir_sync(p->dir), -EIO);
+	assert_int_equal(os_dir_sync(the.dir), -EIO);
 }

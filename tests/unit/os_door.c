@@ -292,11 +292,11 @@ WRAP(int, nanosleep, (const struct timespec *ts, struct timespec *left))
 }
 
 /* A directory with the file "f" of four bytes. */
-struct place {
+static struct {
 	char path[64];
 	struct os_dir *dir;
 	struct os_file *file;
-};
+} the;
 
 static void reset(void)
 {
@@ -306,58 +306,53 @@ static void reset(void)
 
 static int set_up(void **state)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
+	memset(&the, 0, sizeof(the));
 	reset();
-	snprintf(p->path, sizeof(p->path), "%s", "/tmp/cellfs-door-XXXXXX");
-	assert_non_null(mkdtemp(p->path));
-	assert_int_equal(os_dir_open(os_posix(), p->path, false, &p->dir), 0);
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_CREATE, &p->file),
+	snprintf(the.path, sizeof(the.path), "%s", "/tmp/cellfs-door-XXXXXX");
+	assert_non_null(mkdtemp(the.path));
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &the.dir), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_CREATE, &the.file),
 			 0);
-	assert_int_equal(os_pwrite(p->file, "old!", 4, 0), 0);
-	*state = p;
+	assert_int_equal(os_pwrite(the.file, "old!", 4, 0), 0);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct place *p = *state;
-
 	reset();
-	os_close(p->file);
-	assert_int_equal(os_unlink(p->dir, "f"), 0);
-	os_dir_close(p->dir);
-	assert_int_equal(rmdir(p->path), 0);
-	free(p);
+	os_close(the.file);
+	assert_int_equal(os_unlink(the.dir, "f"), 0);
+	os_dir_close(the.dir);
+	assert_int_equal(rmdir(the.path), 0);
 	return 0;
 }
 
 EACH_TEST_IN(set_up, tear_down);
 
-static void below(const struct place *p, const char *name, char path[96])
+static void below(const char *name, char path[96])
 {
-	snprintf(path, 96, "%s/%s", p->path, name);
+	snprintf(path, 96, "%s/%s", the.path, name);
 }
 
 /* The operations. Each undoes what it did, but for what failed on the way. */
 
-static int open_dir(struct place *p)
+static int open_dir(void)
 {
 	struct os_dir *d;
-	int r = os_dir_open(os_posix(), p->path, false, &d);
+	int r = os_dir_open(os_posix(), the.path, false, &d);
 
 	if (r == 0)
 		os_dir_close(d);
 	return r;
 }
 
-static int make_dir(struct place *p)
+static int make_dir(void)
 {
 	struct os_dir *d;
 	char path[96];
 	int r;
 
-	below(p, "sub//", path);
+	below("sub//", path);
 	r = os_dir_open(os_posix(), path, true, &d);
 	if (r == 0)
 		os_dir_close(d);
@@ -365,15 +360,15 @@ static int make_dir(struct place *p)
 	return r;
 }
 
-static int make_below(struct place *p)
+static int make_below(void)
 {
 	struct os_dir *d;
 	char path[96];
-	int r = os_dir_below(p->dir, "sub", &d);
+	int r = os_dir_below(the.dir, "sub", &d);
 
 	if (r == 0)
 		os_dir_close(d);
-	below(p, "sub", path);
+	below("sub", path);
 	rmdir(path);
 	return r;
 }
@@ -383,110 +378,110 @@ static int ignore(void *arg, const char *name)
 	return 0;
 }
 
-static int list(struct place *p)
+static int list(void)
 {
-	return os_dir_list(p->dir, ignore, NULL);
+	return os_dir_list(the.dir, ignore, NULL);
 }
 
-static int rename_it(struct place *p)
+static int rename_it(void)
 {
-	return os_rename(p->dir, "f", "f");
+	return os_rename(the.dir, "f", "f");
 }
 
-static int unlink_it(struct place *p)
+static int unlink_it(void)
 {
 	char path[96];
 	int fd;
 
-	below(p, "g", path);
+	below("g", path);
 	fd = creat(path, 0600);
 	assert_true(fd >= 0);
 	__real_close(fd);
-	return os_unlink(p->dir, "g");
+	return os_unlink(the.dir, "g");
 }
 
-static int measure(struct place *p)
+static int measure(void)
 {
 	uint64_t a, b, c;
 
-	return os_dir_space(p->dir, &a, &b, &c);
+	return os_dir_space(the.dir, &a, &b, &c);
 }
 
-static int sync_dir(struct place *p)
+static int sync_dir(void)
 {
-	return os_dir_sync(p->dir);
+	return os_dir_sync(the.dir);
 }
 
-static int make_file(struct place *p)
+static int make_file(void)
 {
 	mode_t mask = umask(0777);
 	struct os_file *f;
 	char path[96];
-	int r = os_open(p->dir, "g", OS_WRITE | OS_CREATE | OS_EXCL, &f);
+	int r = os_open(the.dir, "g", OS_WRITE | OS_CREATE | OS_EXCL, &f);
 
 	umask(mask);
 	if (r == 0)
 		r = os_finish(f);
-	below(p, "g", path);
+	below("g", path);
 	unlink(path);
 	return r;
 }
 
-static int read_it(struct place *p)
+static int read_it(void)
 {
 	char b[4];
-	ssize_t r = os_pread(p->file, b, sizeof(b), 0);
+	ssize_t r = os_pread(the.file, b, sizeof(b), 0);
 
 	return r < 0 ? (int)r : 0;
 }
 
-static int write_it(struct place *p)
+static int write_it(void)
 {
-	return os_pwrite(p->file, "new!", 4, 0);
+	return os_pwrite(the.file, "new!", 4, 0);
 }
 
-static int write_and_sync(struct place *p)
+static int write_and_sync(void)
 {
-	return os_pwrite_sync(p->file, "new!", 4, 0);
+	return os_pwrite_sync(the.file, "new!", 4, 0);
 }
 
-static int sync_it(struct place *p)
+static int sync_it(void)
 {
-	return os_fdatasync(p->file);
+	return os_fdatasync(the.file);
 }
 
-static int cut(struct place *p)
+static int cut(void)
 {
-	return os_truncate(p->file, 4);
+	return os_truncate(the.file, 4);
 }
 
-static int allocate(struct place *p)
+static int allocate(void)
 {
-	return os_allocate(p->file, MIB);
+	return os_allocate(the.file, MIB);
 }
 
-static int allocate_by_writing(struct place *p)
+static int allocate_by_writing(void)
 {
 	int r;
 
 	k.no_fallocate = true;
-	r = os_allocate(p->file, 2 * MIB + 4096);
+	r = os_allocate(the.file, 2 * MIB + 4096);
 	k.no_fallocate = false;
 	return r;
 }
 
-static int measure_file(struct place *p)
+static int measure_file(void)
 {
 	uint64_t n;
 
-	return os_size(p->file, &n);
+	return os_size(the.file, &n);
 }
 
-static int map_it(struct place *p)
+static int map_it(void)
 {
 	struct os_file *f;
 	void *m;
-	int r = os_open(p->dir, "f", OS_WRITE, &f);
+	int r = os_open(the.dir, "f", OS_WRITE, &f);
 
 	if (r < 0)
 		return r;
@@ -495,19 +490,19 @@ static int map_it(struct place *p)
 	return r;
 }
 
-static int map_to_read(struct place *p)
+static int map_to_read(void)
 {
 	const void *m;
-	int r = os_map_read(p->file, 4, &m);
+	int r = os_map_read(the.file, 4, &m);
 
 	if (r == 0)
-		os_unmap(p->file, m, 4);
+		os_unmap(the.file, m, 4);
 	return r;
 }
 
 static const struct {
 	const char *name;
-	int (*run)(struct place *);
+	int (*run)(void);
 } ops[] = {
 	{"open a directory", open_dir},
 	{"make a directory", make_dir},
@@ -548,8 +543,8 @@ static bool handles_bus(void)
 }
 
 /* 0, or what the op says when its @at-th call fails with @err. */
-static int with_failure(struct place *p, int (*run)(struct place *),
-			unsigned at, int err, const char *name)
+static int with_failure(int (*run)(void), unsigned at, int err,
+			const char *name)
 {
 	int r;
 
@@ -559,7 +554,7 @@ static int with_failure(struct place *p, int (*run)(struct place *),
 	k.err = err;
 	k.name = name;
 	k.armed = true;
-	r = run(p);
+	r = run();
 	k.armed = false;
 	k.name = NULL;
 	return r;
@@ -567,7 +562,6 @@ static int with_failure(struct place *p, int (*run)(struct place *),
 
 TEST(each_call_that_fails_is_told_and_leaves_nothing_open)
 {
-	struct place *p = *state;
 	const int errors[] = {EIO, ENOSPC, EMFILE};
 	unsigned total = 0;
 	uint64_t size;
@@ -577,7 +571,7 @@ TEST(each_call_that_fails_is_told_and_leaves_nothing_open)
 			const int err = errors[at % 3];
 			const bool memory = handles_bus();
 			unsigned before = open_files();
-			int r = with_failure(p, ops[i].run, at, err, NULL);
+			int r = with_failure(ops[i].run, at, err, NULL);
 
 			if (!k.failed[0]) {
 				if (r != 0 || at == 1 || open_files() != before)
@@ -599,11 +593,11 @@ TEST(each_call_that_fails_is_told_and_leaves_nothing_open)
 			if (strstr(ops[i].name, "allocate") &&
 			    strcmp(k.failed, "fstat64") &&
 			    strcmp(k.failed, "ftruncate64")) {
-				assert_int_equal(os_size(p->file, &size), 0);
+				assert_int_equal(os_size(the.file, &size), 0);
 				assert_int_equal(size, 0);
 			}
-			assert_int_equal(os_truncate(p->file, 0), 0);
-			assert_int_equal(os_pwrite(p->file, "old!", 4, 0), 0);
+			assert_int_equal(os_truncate(the.file, 0), 0);
+			assert_int_equal(os_pwrite(the.file, "old!", 4, 0), 0);
 		}
 	}
 	assert_true(total > 45);
@@ -611,7 +605,6 @@ TEST(each_call_that_fails_is_told_and_leaves_nothing_open)
 
 TEST(descriptor_0_is_one_like_others)
 {
-	struct place *p = *state;
 	int kept = dup(0);
 
 	assert_true(kept > 0);
@@ -619,10 +612,10 @@ TEST(descriptor_0_is_one_like_others)
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
 		/* What was before says nothing of a call that succeeds. */
 		errno = EINTR;
-		if (ops[i].run(p) || fcntl(0, F_GETFD) >= 0)
+		if (ops[i].run() || fcntl(0, F_GETFD) >= 0)
 			fail_msg("%s", ops[i].name);
 	}
-	assert_int_equal(with_failure(p, open_dir, 1, EIO, "fstat64"), -EIO);
+	assert_int_equal(with_failure(open_dir, 1, EIO, "fstat64"), -EIO);
 	assert_true(fcntl(0, F_GETFD) < 0);
 	assert_int_equal(dup2(kept, 0), 0);
 	__real_close(kept);
@@ -632,7 +625,7 @@ TEST(an_interrupted_call_is_made_again)
 {
 	const struct {
 		const char *call;
-		int (*run)(struct place *);
+		int (*run)(void);
 	} again[] = {
 		{"openat64", make_file},   {"pread64", read_it},
 		{"pwritev64v2", write_it}, {"ftruncate64", cut},
@@ -640,16 +633,13 @@ TEST(an_interrupted_call_is_made_again)
 	};
 
 	for (size_t i = 0; i < sizeof(again) / sizeof(*again); i++) {
-		assert_int_equal(with_failure(*state, again[i].run, 1, EINTR,
-					      again[i].call),
-				 0);
+		assert_int_equal(
+			with_failure(again[i].run, 1, EINTR, again[i].call), 0);
 		assert_string_equal(k.failed, again[i].call);
 	}
 	/* A sync may have lost what it had to sync; a close that fails lost. */
-	assert_int_equal(with_failure(*state, sync_it, 1, EINTR, "fdatasync"),
-			 -EIO);
-	assert_int_equal(with_failure(*state, make_file, 1, EIO, "close"),
-			 -EIO);
+	assert_int_equal(with_failure(sync_it, 1, EINTR, "fdatasync"), -EIO);
+	assert_int_equal(with_failure(make_file, 1, EIO, "close"), -EIO);
 }
 
 TEST(a_parent_that_cannot_be_synced_is_no_reason)
@@ -658,21 +648,19 @@ TEST(a_parent_that_cannot_be_synced_is_no_reason)
 		{"/", "/"},	   {"/a", "/"}, {"/a//", "/"}, {"/a/b", "/a"},
 		{"/a/b///", "/a"}, {"a/", "."}, {"a/b", "a"},
 	};
-	struct place *p = *state;
 	struct os_dir *d;
 	struct stat st;
 
-	assert_int_equal(with_failure(p, make_dir, 1, EACCES, "open64"), 0);
-	assert_int_equal(with_failure(p, make_dir, 1, EINVAL, "fsync"), 0);
-	assert_int_equal(with_failure(p, make_dir, 1, EIO, "fsync"), -EIO);
-	assert_int_equal(with_failure(p, make_dir, 1, ENOENT, "open64"),
-			 -ENOENT);
+	assert_int_equal(with_failure(make_dir, 1, EACCES, "open64"), 0);
+	assert_int_equal(with_failure(make_dir, 1, EINVAL, "fsync"), 0);
+	assert_int_equal(with_failure(make_dir, 1, EIO, "fsync"), -EIO);
+	assert_int_equal(with_failure(make_dir, 1, ENOENT, "open64"), -ENOENT);
 	/* The parent it is, however the name is written. */
 	k.synced = 0;
-	assert_int_equal(make_dir(p), 0);
-	assert_int_equal(stat(p->path, &st), 0);
+	assert_int_equal(make_dir(), 0);
+	assert_int_equal(stat(the.path, &st), 0);
 	assert_int_equal(k.synced, st.st_ino);
-	assert_int_equal(chdir(p->path), 0);
+	assert_int_equal(chdir(the.path), 0);
 	k.synced = 0;
 	assert_int_equal(os_dir_open(os_posix(), "sub", true, &d), 0);
 	assert_int_equal(k.synced, st.st_ino);
@@ -691,30 +679,29 @@ TEST(a_parent_that_cannot_be_synced_is_no_reason)
 
 TEST(a_directory_below_is_made_durably)
 {
-	struct place *p = *state;
 	struct os_dir *d, *again;
 	struct stat st;
 	char path[96];
 
 	umask(0777);
 	k.synced = 0;
-	assert_int_equal(os_dir_below(p->dir, "sub", &d), 0);
+	assert_int_equal(os_dir_below(the.dir, "sub", &d), 0);
 	umask(022);
-	assert_int_equal(stat(p->path, &st), 0);
+	assert_int_equal(stat(the.path, &st), 0);
 	assert_int_equal(k.synced, st.st_ino);
-	below(p, "sub", path);
+	below("sub", path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_false(d->own);
 	os_dir_close(d);
-	p->dir->own = true;
-	assert_int_equal(os_dir_below(p->dir, "sub", &again), 0);
+	the.dir->own = true;
+	assert_int_equal(os_dir_below(the.dir, "sub", &again), 0);
 	assert_true(again->own);
-	p->dir->own = false;
+	the.dir->own = false;
 	os_dir_close(again);
 	assert_int_equal(rmdir(path), 0);
 	assert_int_equal(symlink("/tmp", path), 0);
-	assert_int_equal(os_dir_below(p->dir, "sub", &d), -ENOTDIR);
+	assert_int_equal(os_dir_below(the.dir, "sub", &d), -ENOTDIR);
 	assert_int_equal(unlink(path), 0);
 }
 
@@ -729,28 +716,26 @@ static int stop_at(void *arg, const char *name)
 
 TEST(a_listing_ends_when_it_is_told_to)
 {
-	struct place *p = *state;
 	struct os_file *g;
 	unsigned left = 99;
 
-	assert_int_equal(os_open(p->dir, "g", OS_WRITE | OS_CREATE, &g), 0);
+	assert_int_equal(os_open(the.dir, "g", OS_WRITE | OS_CREATE, &g), 0);
 	os_close(g);
-	assert_int_equal(os_dir_list(p->dir, stop_at, &left), 0);
+	assert_int_equal(os_dir_list(the.dir, stop_at, &left), 0);
 	assert_int_equal(left, 97);
 	left = 1;
-	assert_int_equal(os_dir_list(p->dir, stop_at, &left), -ECANCELED);
+	assert_int_equal(os_dir_list(the.dir, stop_at, &left), -ECANCELED);
 	assert_int_equal(left, 0);
-	assert_int_equal(os_unlink(p->dir, "g"), 0);
+	assert_int_equal(os_unlink(the.dir, "g"), 0);
 }
 
 TEST(space_is_what_the_system_says)
 {
-	struct place *p = *state;
 	struct statvfs st;
 	uint64_t total, avail, usable;
 
-	assert_int_equal(os_dir_space(p->dir, &total, &avail, &usable), 0);
-	assert_int_equal(statvfs(p->path, &st), 0);
+	assert_int_equal(os_dir_space(the.dir, &total, &avail, &usable), 0);
+	assert_int_equal(statvfs(the.path, &st), 0);
 	assert_int_equal(total, (uint64_t)st.f_blocks * st.f_frsize);
 	assert_int_equal(avail % st.f_frsize, 0);
 	assert_true(avail <= total && usable <= avail);
@@ -770,12 +755,11 @@ TEST(an_open_asks_for_what_its_flags_say)
 		{OS_WRITE | OS_DIRECT, O_RDWR | O_DIRECT},
 		{OS_READ | OS_RANDOM, O_RDONLY},
 	};
-	struct place *p = *state;
 	struct os_file *f;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		k.advised = 0;
-		assert_int_equal(os_open(p->dir, "f", cases[i].flags, &f), 0);
+		assert_int_equal(os_open(the.dir, "f", cases[i].flags, &f), 0);
 		assert_int_equal(k.flags & ~O_LARGEFILE,
 				 cases[i].asked | always);
 		assert_int_equal(k.mode, 0600);
@@ -785,14 +769,14 @@ TEST(an_open_asks_for_what_its_flags_say)
 		os_close(f);
 	}
 	assert_int_equal(
-		os_open(p->dir, "f", OS_WRITE | OS_CREATE | OS_EXCL, &f),
+		os_open(the.dir, "f", OS_WRITE | OS_CREATE | OS_EXCL, &f),
 		-EEXIST);
 }
 
-static int open_again(struct place *p)
+static int open_again(void)
 {
 	struct os_file *f;
-	int r = os_open(p->dir, "f", OS_WRITE | OS_CREATE, &f);
+	int r = os_open(the.dir, "f", OS_WRITE | OS_CREATE, &f);
 
 	if (r == 0)
 		os_close(f);
@@ -801,66 +785,64 @@ static int open_again(struct place *p)
 
 TEST(only_a_creating_open_changes_the_mode)
 {
-	struct place *p = *state;
 	struct os_file *f;
 	struct stat st;
 	char path[96], other[96];
 
-	below(p, "f", path);
-	below(p, "other", other);
+	below("f", path);
+	below("other", other);
 	assert_int_equal(chmod(path, 0640), 0);
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE, &f), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE, &f), 0);
 	os_close(f);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0640);
 	/* Nor that of a file that has a name elsewhere, which is refused. */
 	assert_int_equal(link(path, other), 0);
-	p->dir->own = true;
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_CREATE, &f),
+	the.dir->own = true;
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_CREATE, &f),
 			 -EPERM);
-	p->dir->own = false;
+	the.dir->own = false;
 	assert_int_equal(unlink(other), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0640);
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_CREATE, &f), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_CREATE, &f), 0);
 	os_close(f);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	/* Which is nobody's but the owner's to do: not where it is so already. */
-	assert_int_equal(with_failure(p, open_again, 1, EPERM, "fchmod"), 0);
+	assert_int_equal(with_failure(open_again, 1, EPERM, "fchmod"), 0);
 }
 
 TEST(where_direct_is_refused_the_cache_is_used)
 {
-	struct place *p = *state;
 	struct os_file *f;
 	char b[4];
 
 	/* By the open, which has made the file that must be new. */
 	k.no_direct = true;
-	assert_int_equal(os_open(p->dir, "g",
+	assert_int_equal(os_open(the.dir, "g",
 				 OS_WRITE | OS_CREATE | OS_EXCL | OS_DIRECT,
 				 &f),
 			 0);
 	assert_false(k.flags & (O_DIRECT | O_EXCL));
 	assert_true(k.flags & O_CREAT);
 	assert_int_equal(os_finish(f), 0);
-	assert_int_equal(os_unlink(p->dir, "g"), 0);
-	assert_int_equal(with_failure(p, make_file, 1, EINVAL, "openat64"),
+	assert_int_equal(os_unlink(the.dir, "g"), 0);
+	assert_int_equal(with_failure(make_file, 1, EINVAL, "openat64"),
 			 -EINVAL);
 	k.no_direct = false;
 	/* By the first transfer, and then no more. */
 	k.no_direct_io = true;
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
 	assert_int_equal(os_pread(f, b, 4, 0), 4);
 	assert_memory_equal(b, "old!", 4);
 	os_close(f);
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
 	assert_int_equal(os_pwrite(f, "new!", 4, 0), 0);
 	os_close(f);
 	/* What O_DIRECT is not to blame for stays a failure. */
 	k.no_direct_io = false;
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_DIRECT, &f), 0);
 	k.armed = true;
 	k.n = 0;
 	k.fail_at = 1;
@@ -875,14 +857,13 @@ TEST(where_direct_is_refused_the_cache_is_used)
 	k.err = EINVAL;
 	assert_int_equal(os_pread(f, b, 4, 0), -EIO);
 	os_close(f);
-	assert_int_equal(with_failure(p, read_it, 1, EINVAL, "pread64"), -EIO);
-	assert_int_equal(with_failure(p, write_it, 1, EINVAL, "pwritev64v2"),
+	assert_int_equal(with_failure(read_it, 1, EINVAL, "pread64"), -EIO);
+	assert_int_equal(with_failure(write_it, 1, EINVAL, "pwritev64v2"),
 			 -EIO);
 }
 
 TEST(a_huge_transfer_goes_by_parts)
 {
-	struct place *p = *state;
 	const uint64_t part = (uint64_t)1 << 30, n = 2 * part + 5, at = 7;
 	char b[1];
 
@@ -893,9 +874,9 @@ TEST(a_huge_transfer_goes_by_parts)
 	for (int i = 0; i < 2; i++) {
 		k.ntransfers = 0;
 		if (i)
-			assert_int_equal(os_pwrite(p->file, b, n, at), 0);
+			assert_int_equal(os_pwrite(the.file, b, n, at), 0);
 		else
-			assert_int_equal(os_pread(p->file, b, n, at), n);
+			assert_int_equal(os_pread(the.file, b, n, at), n);
 		assert_int_equal(k.ntransfers, 3);
 		for (unsigned t = 0; t < 3; t++) {
 			assert_int_equal(k.at[t], at + t * part);
@@ -904,16 +885,14 @@ TEST(a_huge_transfer_goes_by_parts)
 	}
 	k.no_transfer = false;
 	k.put_nothing = true;
-	assert_int_equal(os_pwrite(p->file, "new!", 4, 0), -EIO);
-	assert_int_equal(os_pwrite_sync(p->file, "new!", 4, 0), -EIO);
+	assert_int_equal(os_pwrite(the.file, "new!", 4, 0), -EIO);
+	assert_int_equal(os_pwrite_sync(the.file, "new!", 4, 0), -EIO);
 }
 
 TEST(writing_out_names_its_bytes)
 {
-	struct place *p = *state;
-
 	k.ntransfers = 0;
-	os_write_out(p->file, 4096, 8192);
+	os_write_out(the.file, 4096, 8192);
 	assert_int_equal(k.at[0], 4096);
 	assert_int_equal(k.len[0], 8192);
 	assert_int_equal(k.sync_flags, SYNC_FILE_RANGE_WRITE);
@@ -921,53 +900,50 @@ TEST(writing_out_names_its_bytes)
 
 TEST(space_that_no_call_allocates_is_written)
 {
-	struct place *p = *state;
 	const uint64_t n = 2 * MIB + 4096;
 	struct stat st;
 	uint64_t size;
 	char *b = malloc(n), path[96];
 
 	k.ntransfers = 0;
-	assert_int_equal(allocate_by_writing(p), 0);
+	assert_int_equal(allocate_by_writing(), 0);
 	assert_int_equal(k.ntransfers, 3);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(k.at[i], i * MIB);
-	assert_int_equal(os_size(p->file, &size), 0);
+	assert_int_equal(os_size(the.file, &size), 0);
 	assert_int_equal(size, n);
-	below(p, "f", path);
+	below("f", path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true((uint64_t)st.st_blocks * 512 >= n);
-	assert_int_equal(os_pread(p->file, b, n, 0), n);
+	assert_int_equal(os_pread(the.file, b, n, 0), n);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(b[i], 0);
 	free(b);
 	k.ntransfers = 0;
 	k.no_fallocate = true;
-	assert_int_equal(os_allocate(p->file, MIB), 0);
+	assert_int_equal(os_allocate(the.file, MIB), 0);
 	assert_int_equal(k.ntransfers, 1);
-	assert_int_equal(with_failure(p, allocate, 1, ENOSYS, "fallocate64"),
-			 0);
+	assert_int_equal(with_failure(allocate, 1, ENOSYS, "fallocate64"), 0);
 	/* None at all. */
 	k.no_fallocate = false;
-	assert_int_equal(os_allocate(p->file, 0), 0);
-	assert_int_equal(os_size(p->file, &size), 0);
+	assert_int_equal(os_allocate(the.file, 0), 0);
+	assert_int_equal(os_size(the.file, &size), 0);
 	assert_int_equal(size, 0);
-	assert_int_equal(os_pwrite(p->file, "x", 1, 0), 0);
-	assert_int_equal(os_allocate(p->file, 1), 0);
-	assert_int_equal(os_size(p->file, &size), 0);
+	assert_int_equal(os_pwrite(the.file, "x", 1, 0), 0);
+	assert_int_equal(os_allocate(the.file, 1), 0);
+	assert_int_equal(os_size(the.file, &size), 0);
 	assert_int_equal(size, 1);
-	assert_int_equal(os_pread(p->file, path, 1, 0), 1);
+	assert_int_equal(os_pread(the.file, path, 1, 0), 1);
 	assert_int_equal(path[0], 0);
 }
 
 TEST(a_mapping_asks_for_what_it_is_for)
 {
-	struct place *p = *state;
 	struct os_file *f;
 	const void *r;
 	void *m;
 
-	assert_int_equal(os_open(p->dir, "f", OS_WRITE | OS_RANDOM, &f), 0);
+	assert_int_equal(os_open(the.dir, "f", OS_WRITE | OS_RANDOM, &f), 0);
 	assert_int_equal(os_map(f, 0, &m), -EINVAL);
 	assert_int_equal(os_map(f, 4, &m), 0);
 	assert_int_equal(k.prot, PROT_READ | PROT_WRITE);
@@ -987,9 +963,9 @@ TEST(a_mapping_asks_for_what_it_is_for)
 	os_close(f);
 	assert_int_equal(k.unmap_len, 4);
 	k.advised = 0;
-	assert_int_equal(os_map_read(p->file, 4, &r), 0);
+	assert_int_equal(os_map_read(the.file, 4, &r), 0);
 	assert_int_equal(k.advised, 0);
-	os_unmap(p->file, r, 4);
+	os_unmap(the.file, r, 4);
 }
 
 static bool says(const char *part)
@@ -999,31 +975,30 @@ static bool says(const char *part)
 
 TEST(what_others_may_write_is_refused_by_its_reason)
 {
-	struct place *p = *state;
 	struct stat st = {.st_mode = S_IFDIR | 0700, .st_nlink = 2};
 
 	k.st = &st;
 	k.euid = 0;
 	st.st_uid = 5; /* root may use what is another's */
-	assert_int_equal(os_dir_own(p->dir, p->path), 0);
+	assert_int_equal(os_dir_own(the.dir, the.path), 0);
 	k.euid = st.st_uid = 7;
-	assert_int_equal(os_dir_own(p->dir, p->path), 0);
+	assert_int_equal(os_dir_own(the.dir, the.path), 0);
 	st.st_uid = 8;
-	assert_int_equal(os_dir_own(p->dir, p->path), -EPERM);
+	assert_int_equal(os_dir_own(the.dir, the.path), -EPERM);
 	assert_true(says("belongs to another user"));
 	for (int i = 0; i < 2; i++) {
 		st.st_uid = 7;
 		st.st_mode = S_IFDIR | 0700 | (i ? S_IWGRP : S_IWOTH);
-		assert_int_equal(os_dir_own(p->dir, p->path), -EPERM);
+		assert_int_equal(os_dir_own(the.dir, the.path), -EPERM);
 		assert_true(says("may be written by others"));
 	}
 	st.st_mode = S_IFDIR | 0755;
-	assert_int_equal(os_dir_own(p->dir, p->path), 0);
+	assert_int_equal(os_dir_own(the.dir, the.path), 0);
 	k.armed = true;
 	k.n = 0;
 	k.fail_at = 1;
 	k.err = EIO;
-	assert_int_equal(os_dir_own(p->dir, p->path), -EPERM);
+	assert_int_equal(os_dir_own(the.dir, the.path), -EPERM);
 	assert_true(says("cannot be looked at"));
 	k.armed = false;
 }
@@ -1049,12 +1024,11 @@ static int open_of(struct os_dir *d, uid_t owner, unsigned names)
 TEST(a_file_of_somebody_else_or_of_two_names_is_refused)
 {
 	struct stat st = {.st_mode = S_IFDIR | 0700, .st_uid = 5};
-	struct place *p = *state;
 	struct os_dir *d;
 
 	k.st = &st;
 	k.euid = 7;
-	assert_int_equal(os_dir_open(os_posix(), p->path, false, &d), 0);
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &d), 0);
 	k.st = NULL;
 	assert_int_equal(open_of(d, 6, 2), 0); /* nobody asked for it yet */
 	d->own = true;
@@ -1087,7 +1061,7 @@ TEST(times_are_in_the_units_they_say)
 	}
 }
 
-static int chance(struct place *p)
+static int chance(void)
 {
 	return os_random(os_posix()) == 0;
 }
@@ -1096,8 +1070,7 @@ TEST(chance_needs_no_call)
 {
 	uint64_t a, b;
 
-	assert_int_equal(with_failure(*state, chance, 1, EINTR, "getrandom"),
-			 0);
+	assert_int_equal(with_failure(chance, 1, EINTR, "getrandom"), 0);
 	assert_int_equal(k.n, 2);
 	k.armed = true;
 	k.err = ENOSYS;

@@ -24,12 +24,12 @@ struct names {
 	size_t n;
 };
 
-struct world {
+static struct world {
 	struct os *os;
 	struct store *s;
 	char notes[2048], lost[2048], copied[1024];
 	int nlost;
-};
+} the;
 
 static struct os_dir *dir_of(struct os *os)
 {
@@ -57,7 +57,7 @@ static struct names names_of(struct os *os)
 	return l;
 }
 
-static void make_table(struct world *w, const char *name)
+static void make_table(const char *name)
 {
 	struct family_attrs attrs;
 	struct schema schema;
@@ -66,7 +66,8 @@ static void make_table(struct world *w, const char *name)
 	attrs.block_size = 1 << 10;
 	schema_init(&schema, 0, 0);
 	assert_int_equal(schema_add(&schema, bytes_str("f"), &attrs), 0);
-	assert_int_equal(store_table_create(w->s, bytes_str(name), &schema), 0);
+	assert_int_equal(store_table_create(the.s, bytes_str(name), &schema),
+			 0);
 	schema_free(&schema);
 }
 
@@ -95,10 +96,10 @@ static void put(struct store *s, const char *table, int row, char value)
 	put_in(s, table, row, "q", value);
 }
 
-static void fill(struct world *w, const char *table, int from, int to)
+static void fill(const char *table, int from, int to)
 {
 	for (int row = from; row < to; row++)
-		put(w->s, table, row, 'v');
+		put(the.s, table, row, 'v');
 }
 
 static struct store *open_store(struct os *os, const char *path)
@@ -116,31 +117,24 @@ static struct store *open_store(struct os *os, const char *path)
 
 static int setup(void **state)
 {
-	struct world *w = calloc(1, sizeof(*w));
-
-	*state = w;
-	if (!w)
-		return -1;
-	w->os = sim_new(1);
-	w->s = open_store(w->os, "/store");
+	memset(&the, 0, sizeof(the));
+	the.os = sim_new(1);
+	the.s = open_store(the.os, "/store");
 	return 0;
 }
 
 /* The store is closed; what follows changes its files. */
-static void end_store(struct world *w)
+static void end_store(void)
 {
-	assert_int_equal(store_close(w->s), 0);
-	w->s = NULL;
+	assert_int_equal(store_close(the.s), 0);
+	the.s = NULL;
 }
 
 static int teardown(void **state)
 {
-	struct world *w = *state;
-
-	if (w->s)
-		end_store(w);
-	sim_free(w->os);
-	free(w);
+	if (the.s)
+		end_store();
+	sim_free(the.os);
 	return 0;
 }
 
@@ -233,12 +227,12 @@ static void hear(void *arg, const struct store_rescue *n)
 	w->nlost += n->kind == RESCUE_LOST;
 }
 
-static int rescue_of(struct world *w, struct os *os)
+static int rescue_of(struct os *os)
 {
-	w->notes[0] = w->lost[0] = w->copied[0] = '\0';
-	w->nlost = 0;
+	the.notes[0] = the.lost[0] = the.copied[0] = '\0';
+	the.nlost = 0;
 	why_clear();
-	return store_repair("/store", "/new", os, hear, w);
+	return store_repair("/store", "/new", os, hear, &the);
 }
 
 struct told {
@@ -246,28 +240,28 @@ struct told {
 };
 
 /* Is what is told now what was told when nothing failed? */
-static bool same(const struct world *w, const struct told *was)
+static bool same(const struct told *was)
 {
-	return !strcmp(w->notes, was->notes) && !strcmp(w->lost, was->lost) &&
-	       !strcmp(w->copied, was->copied);
+	return !strcmp(the.notes, was->notes) && !strcmp(the.lost, was->lost) &&
+	       !strcmp(the.copied, was->copied);
 }
 
 /* Whatever allocation fails: no memory, or what there is without that. */
-static void each_allocation_fails(const struct world *w, const struct told *was)
+static void each_allocation_fails(const struct told *was)
 {
-	struct world k = *w;
 	uint64_t failed = 1;
 
 	for (uint64_t nth = 1; failed; nth++) {
-		struct os *os = sim_after_kill(w->os);
+		struct os *os = sim_after_kill(the.os);
 		int r;
 
 		alloc_arm(nth, 0);
-		r = rescue_of(&k, os);
+		r = rescue_of(os);
 		failed = alloc_disarm();
-		if (r != -ENOMEM && !same(&k, was))
+		if (r != -ENOMEM && !same(was))
 			fail_msg("allocation %" PRIu64 ": %d, %s; %s%s%s", nth,
-				 r, store_why(), k.notes, k.lost, k.copied);
+				 r, store_why(), the.notes, the.lost,
+				 the.copied);
 		/* It has no words, or those that say it. */
 		if (r == -ENOMEM && store_why()[0] &&
 		    !strstr(store_why(), "memory"))
@@ -278,14 +272,12 @@ static void each_allocation_fails(const struct world *w, const struct told *was)
 }
 
 /* What the disk refuses is told, as an error or a loss. */
-static void each_call_fails(const struct world *w, const struct told *was,
-			    int err)
+static void each_call_fails(const struct told *was, int err)
 {
-	struct world k = *w;
 	uint64_t fired = 1;
 
 	for (uint64_t nth = 1; fired; nth++) {
-		struct os *sim = sim_after_kill(w->os);
+		struct os *sim = sim_after_kill(the.os);
 		struct os *os = fault_new(sim);
 		int r;
 
@@ -293,38 +285,37 @@ static void each_call_fails(const struct world *w, const struct told *was,
 							    ~FAULT_CLOSE,
 						   .nth = nth,
 						   .err = err});
-		r = rescue_of(&k, os);
+		r = rescue_of(os);
 		fired = fault_fired(os);
 		if (r < 0 ? !store_why()[0]
-			  : strcmp(k.copied, was->copied) &&
-				    !strcmp(k.lost, was->lost) &&
-				    !strcmp(k.notes, was->notes))
+			  : strcmp(the.copied, was->copied) &&
+				    !strcmp(the.lost, was->lost) &&
+				    !strcmp(the.notes, was->notes))
 			fail_msg("errno %d, call %" PRIu64 ": %d, %s, %s", err,
-				 nth, r, store_why(), k.copied);
+				 nth, r, store_why(), the.copied);
 		fault_free(os);
 		sim_free(sim);
 	}
 }
 
 /* The rescue says that, also where something fails meanwhile. */
-static void gives(struct world *w, const char *copied, const char *notes,
-		  const char *lost)
+static void gives(const char *copied, const char *notes, const char *lost)
 {
 	struct told was;
-	struct os *os = sim_after_kill(w->os);
-	int r = rescue_of(w, os);
+	struct os *os = sim_after_kill(the.os);
+	int r = rescue_of(os);
 
-	assert_int_equal(r, w->nlost);
-	assert_string_equal(w->copied, copied);
-	assert_string_equal(w->notes, notes);
-	assert_string_equal(w->lost, lost);
+	assert_int_equal(r, the.nlost);
+	assert_string_equal(the.copied, copied);
+	assert_string_equal(the.notes, notes);
+	assert_string_equal(the.lost, lost);
 	sim_free(os);
-	memcpy(was.notes, w->notes, sizeof(was.notes));
-	memcpy(was.lost, w->lost, sizeof(was.lost));
-	memcpy(was.copied, w->copied, sizeof(was.copied));
-	each_allocation_fails(w, &was);
-	each_call_fails(w, &was, EIO);
-	each_call_fails(w, &was, EMFILE);
+	memcpy(was.notes, the.notes, sizeof(was.notes));
+	memcpy(was.lost, the.lost, sizeof(was.lost));
+	memcpy(was.copied, the.copied, sizeof(was.copied));
+	each_allocation_fails(&was);
+	each_call_fails(&was, EIO);
+	each_call_fails(&was, EMFILE);
 }
 
 #define BEFORE                                                               \
@@ -340,21 +331,20 @@ static void gives(struct world *w, const char *copied, const char *notes,
 
 TEST(what_no_table_has_is_not_taken)
 {
-	struct world *w = *state;
 	struct names l;
 	uint64_t number;
 
-	make_table(w, "t");
-	fill(w, "t", 0, ROWS);
-	assert_int_equal(store_flush(w->s, NULL), 0);
-	end_store(w);
-	l = names_of(w->os);
+	make_table("t");
+	fill("t", 0, ROWS);
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	end_store();
+	l = names_of(the.os);
 	for (size_t i = 0; i < l.n; i++)
 		if (directory_name(l.name[i], &number) == NAME_SST)
 			copy_file(l.dir, l.name[i], l.dir, "999.sst");
 	copy_file(l.dir, "999.sst", l.dir, "lost+found");
 	os_dir_close(l.dir);
-	gives(w, "t f 30\n",
+	gives("t f 30\n",
 	      "999.sst is not taken: no table has it, a crash left it\n"
 	      "lost+found is not copied: what is in it is no cell\n",
 	      "");
@@ -363,20 +353,19 @@ TEST(what_no_table_has_is_not_taken)
 /* As it is where the flush is in the lost catalog and the log is there still. */
 TEST(an_entry_of_the_log_and_of_a_file_is_copied_once)
 {
-	struct world *w = *state;
 	struct os *before;
 	struct names from, to;
 	char notes[512];
 	uint64_t number;
 
-	make_table(w, "t");
-	fill(w, "t", 0, ROWS);
-	before = sim_after_kill(w->os);
-	assert_int_equal(store_flush(w->s, NULL), 0);
-	end_store(w);
-	lose_newest_catalog(w->os);
+	make_table("t");
+	fill("t", 0, ROWS);
+	before = sim_after_kill(the.os);
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	end_store();
+	lose_newest_catalog(the.os);
 	from = names_of(before);
-	to = names_of(w->os);
+	to = names_of(the.os);
 	for (size_t i = 0; i < from.n; i++)
 		if (directory_name(from.name[i], &number) == NAME_SEGMENT)
 			copy_file(from.dir, from.name[i], to.dir, from.name[i]);
@@ -384,26 +373,25 @@ TEST(an_entry_of_the_log_and_of_a_file_is_copied_once)
 	os_dir_close(to.dir);
 	sim_free(before);
 	snprintf(notes, sizeof(notes), BEFORE, 2);
-	gives(w, "t f 30\n", notes, "");
+	gives("t f 30\n", notes, "");
 }
 
 /* The numbers of entries go on where those that were salvaged end. */
 TEST(what_is_put_afterwards_is_newer)
 {
-	struct world *w = *state;
 	struct buf hold = {0};
 	struct store *s;
 	struct table *t;
 	struct cell c;
 
-	make_table(w, "t");
-	fill(w, "t", 0, ROWS);
-	assert_int_equal(store_flush(w->s, NULL), 0);
-	end_store(w);
-	lose(w->os, "CATALOG");
-	lose(w->os, "wal");
-	assert_int_equal(rescue_of(w, w->os), 0);
-	s = open_store(w->os, "/new");
+	make_table("t");
+	fill("t", 0, ROWS);
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	end_store();
+	lose(the.os, "CATALOG");
+	lose(the.os, "wal");
+	assert_int_equal(rescue_of(the.os), 0);
+	s = open_store(the.os, "/new");
 	put(s, "salvaged_1", 7, 'n');
 	assert_int_equal(table_open(s, bytes_str("salvaged_1"), &t), 0);
 	assert_int_equal(store_compact(s, t), 0);
@@ -418,71 +406,68 @@ TEST(what_is_put_afterwards_is_newer)
 
 TEST(a_tree_of_the_log_gets_a_name_that_no_table_has)
 {
-	struct world *w = *state;
 	char notes[512];
 
-	make_table(w, "t");
-	make_table(w, "salvaged_3");
-	make_table(w, "u");
-	fill(w, "t", 0, 3);
-	fill(w, "u", 0, 5);
-	end_store(w);
-	lose_newest_catalog(w->os);
+	make_table("t");
+	make_table("salvaged_3");
+	make_table("u");
+	fill("t", 0, 3);
+	fill("u", 0, 5);
+	end_store();
+	lose_newest_catalog(the.os);
 	snprintf(notes, sizeof(notes), BEFORE NAMELESS, 3, 3, "salvaged_3_1");
-	gives(w, "salvaged_3 f 0\nt f 3\nsalvaged_3_1 f 5\n", notes, "");
+	gives("salvaged_3 f 0\nt f 3\nsalvaged_3_1 f 5\n", notes, "");
 	/* A tree that is made in the new store is another. */
-	assert_int_equal(rescue_of(w, w->os), 0);
-	w->s = open_store(w->os, "/new");
-	make_table(w, "x");
-	fill(w, "x", 0, 1);
-	end_store(w);
-	assert_int_equal(store_check("/new", w->os, NULL, NULL), 0);
-	assert_int_equal(store_repair("/new", "/again", w->os, hear, w), 0);
-	assert_non_null(strstr(w->copied, "_1 f 5\nt f 3\nx f 1\n"));
+	assert_int_equal(rescue_of(the.os), 0);
+	the.s = open_store(the.os, "/new");
+	make_table("x");
+	fill("x", 0, 1);
+	end_store();
+	assert_int_equal(store_check("/new", the.os, NULL, NULL), 0);
+	assert_int_equal(store_repair("/new", "/again", the.os, hear, &the), 0);
+	assert_non_null(strstr(the.copied, "_1 f 5\nt f 3\nx f 1\n"));
 }
 
 TEST(a_file_that_does_not_say_whose_it_is_is_a_table)
 {
-	struct world *w = *state;
 	char notes[512];
 
-	make_table(w, "t");
-	fill(w, "t", 0, ROWS);
-	assert_int_equal(store_flush(w->s, NULL), 0);
-	end_store(w);
-	lose(w->os, "CATALOG");
-	harm_table_file(w->os, -1);
+	make_table("t");
+	fill("t", 0, ROWS);
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	end_store();
+	lose(the.os, "CATALOG");
+	harm_table_file(the.os, -1);
 	snprintf(notes, sizeof(notes),
 		 NONE "1.sst does not say whose it is: it is called tree "
 		      "%d\n" NAMELESS,
 		 1, 1, "salvaged_1");
-	gives(w, "salvaged_1 f 30\n", notes, "");
+	gives("salvaged_1 f 30\n", notes, "");
 }
 
 /* The rest of the store is not. */
 TEST(a_file_that_cannot_be_looked_through_is_lost)
 {
-	struct world *w = *state;
 	uint64_t fired = 1;
 	int n = 0;
 
-	make_table(w, "t");
-	fill(w, "t", 0, ROWS);
-	assert_int_equal(store_flush(w->s, NULL), 0);
-	fill(w, "t", ROWS, ROWS + 2);
-	end_store(w);
-	lose(w->os, "CATALOG");
-	harm_table_file(w->os, -1);
+	make_table("t");
+	fill("t", 0, ROWS);
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	fill("t", ROWS, ROWS + 2);
+	end_store();
+	lose(the.os, "CATALOG");
+	harm_table_file(the.os, -1);
 	/* Its footer may be refused, and its blocks found; or these too. */
 	for (uint64_t nth = 1; fired; nth++) {
-		struct os *sim = sim_after_kill(w->os);
+		struct os *sim = sim_after_kill(the.os);
 		struct os *os = fault_new(sim);
 
 		fault_arm(os, &(struct fault_plan){.kinds = FAULT_SIZE,
 						   .nth = nth,
 						   .err = EIO});
-		if (rescue_of(w, os) == 1 && !strcmp(w->lost, "1.sst -\n")) {
-			assert_string_equal(w->copied,
+		if (rescue_of(os) == 1 && !strcmp(the.lost, "1.sst -\n")) {
+			assert_string_equal(the.copied,
 					    "salvaged_2 f 0\nsalvaged_1 f 2\n");
 			n++;
 		}
@@ -495,40 +480,37 @@ TEST(a_file_that_cannot_be_looked_through_is_lost)
 
 TEST(a_block_that_is_damaged_is_lost_with_its_rows)
 {
-	struct world *w = *state;
-
-	make_table(w, "t");
-	fill(w, "t", 0, ROWS);
-	assert_int_equal(store_flush(w->s, NULL), 0);
-	end_store(w);
-	harm_table_file(w->os, 1500);
-	gives(w, "t f 21\n", "", "1.sst 009-018\n");
+	make_table("t");
+	fill("t", 0, ROWS);
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	end_store();
+	harm_table_file(the.os, 1500);
+	gives("t f 21\n", "", "1.sst 009-018\n");
 	/*
 	 * Without the index it is known by the rows around it, and what is behind
 	 * the last may be another.
 	 */
-	harm_table_file(w->os, -1);
-	gives(w, "t f 21\n", "", "1.sst 008-018\n1.sst 029-029\n");
+	harm_table_file(the.os, -1);
+	gives("t f 21\n", "", "1.sst 008-018\n1.sst 029-029\n");
 }
 
 /* Of a row in several blocks the others are had. */
 TEST(a_row_goes_on_behind_a_block_that_is_lost)
 {
-	struct world *w = *state;
 	char qualifier[8];
 
-	make_table(w, "t");
-	put(w->s, "t", 0, 'v');
+	make_table("t");
+	put(the.s, "t", 0, 'v');
 	for (int i = 0; i < 3 * ROWS; i++) {
 		snprintf(qualifier, sizeof(qualifier), "%02d", i);
-		put_in(w->s, "t", 1, qualifier, 'v');
+		put_in(the.s, "t", 1, qualifier, 'v');
 	}
-	put(w->s, "t", 2, 'v');
-	assert_int_equal(store_flush(w->s, NULL), 0);
-	end_store(w);
-	gives(w, "t f 92\n", "", "");
-	harm_table_file(w->os, 4000);
-	gives(w, "t f 75\n", "", "1.sst 001-001\n");
+	put(the.s, "t", 2, 'v');
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	end_store();
+	gives("t f 92\n", "", "");
+	harm_table_file(the.os, 4000);
+	gives("t f 75\n", "", "1.sst 001-001\n");
 }
 
 /* It was written so: no disk did that. */
@@ -536,39 +518,37 @@ TEST(a_record_that_is_no_change_is_passed_over)
 {
 	const struct wal_options o = {0};
 	const struct bytes junk = bytes_str("\x01junk");
-	struct world *w = *state;
 	struct os_dir *d;
 	struct wal *wal;
 	uint64_t lsn;
 
-	make_table(w, "t");
-	fill(w, "t", 0, 3);
-	end_store(w);
-	d = dir_of(w->os);
+	make_table("t");
+	fill("t", 0, 3);
+	end_store();
+	d = dir_of(the.os);
 	assert_int_equal(wal_open(d, &o, 0, false, NULL, NULL, &wal), 0);
 	assert_int_equal(wal_append(wal, &junk, 1, &lsn), 0);
 	assert_int_equal(wal_close(wal), 0);
 	os_dir_close(d);
-	assert_int_equal(rescue_of(w, w->os), 0);
-	assert_string_equal(w->copied, "t f 3\n");
-	assert_non_null(strstr(w->notes, "record"));
+	assert_int_equal(rescue_of(the.os), 0);
+	assert_string_equal(the.copied, "t f 3\n");
+	assert_non_null(strstr(the.notes, "record"));
 }
 
 TEST(a_place_that_cannot_be_looked_at_is_not_taken)
 {
-	struct world *w = *state;
 	struct os *os;
 
-	make_table(w, "t");
-	end_store(w);
-	os = fault_new(w->os);
+	make_table("t");
+	end_store();
+	os = fault_new(the.os);
 	fault_arm(os, &(struct fault_plan){.kinds = FAULT_DIR_OPEN,
 					   .nth = 2,
 					   .err = EMFILE});
-	assert_int_equal(rescue_of(w, os), -EMFILE);
-	assert_string_equal(w->copied, "");
+	assert_int_equal(rescue_of(os), -EMFILE);
+	assert_string_equal(the.copied, "");
 	fault_free(os);
 	assert_int_equal(
-		store_repair("/absent/store", "/absent/new", NULL, hear, w),
+		store_repair("/absent/store", "/absent/new", NULL, hear, &the),
 		-ENOENT);
 }

@@ -12,14 +12,14 @@
 
 #define ROWS 40
 
-struct world {
+static struct world {
 	struct os *sim, *os; /* @os: the same, whose calls may fail */
 	struct os_dir *dir;
 	struct sst_info info;
 	struct sst_options o;
 	char said[8192];
 	int faults;
-};
+} the;
 
 static void add(struct sst_writer *w, const char *row, uint8_t kind, int i)
 {
@@ -38,48 +38,42 @@ static void add(struct sst_writer *w, const char *row, uint8_t kind, int i)
 /* A file of some blocks, with markers, a ttl, and filters of rows and columns. */
 static int setup(void **state)
 {
-	struct world *w = calloc(1, sizeof(*w));
 	struct sst_writer *writer;
 	char row[16];
 
-	*state = w;
-	if (!w)
-		return -1;
-	w->sim = sim_new(1);
-	w->os = fault_new(w->sim);
-	w->o = (struct sst_options){.block_size = 256, .bloom = BLOOM_ROWCOL};
-	assert_int_equal(os_dir_open(w->os, "/store", true, &w->dir), 0);
-	assert_int_equal(sst_writer_new(w->dir, 7, &w->o, &writer), 0);
+	memset(&the, 0, sizeof(the));
+	the.sim = sim_new(1);
+	the.os = fault_new(the.sim);
+	the.o = (struct sst_options){.block_size = 256, .bloom = BLOOM_ROWCOL};
+	assert_int_equal(os_dir_open(the.os, "/store", true, &the.dir), 0);
+	assert_int_equal(sst_writer_new(the.dir, 7, &the.o, &writer), 0);
 	for (int i = 0; i < ROWS; i++) {
 		snprintf(row, sizeof(row), "row%02d", i);
 		if (i == 9)
 			add(writer, row, CELL_DELETE_FAMILY, i);
 		add(writer, row, i == 8 ? CELL_DELETE : CELL_PUT, i);
 	}
-	assert_int_equal(sst_writer_finish(writer, &w->info), 0);
+	assert_int_equal(sst_writer_finish(writer, &the.info), 0);
 	sst_writer_free(writer);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct world *w = *state;
-
-	sst_info_free(&w->info);
-	os_dir_close(w->dir);
-	fault_free(w->os);
-	sim_free(w->sim);
-	free(w);
+	sst_info_free(&the.info);
+	os_dir_close(the.dir);
+	fault_free(the.os);
+	sim_free(the.sim);
 	return 0;
 }
 
 EACH_TEST_IN(setup, teardown);
 
-static struct sstable *open_as(struct world *w, const struct sst_info *info)
+static struct sstable *open_as(const struct sst_info *info)
 {
 	struct sstable *t;
 
-	assert_int_equal(sst_open(w->dir, info, &w->o, NULL, &t), 0);
+	assert_int_equal(sst_open(the.dir, info, &the.o, NULL, &t), 0);
 	return t;
 }
 
@@ -92,65 +86,63 @@ static void hear(void *arg, const char *sentence)
 	w->faults++;
 }
 
-static void begin(struct world *w)
+static void begin(void)
 {
-	w->said[0] = '\0';
-	w->faults = 0;
+	the.said[0] = '\0';
+	the.faults = 0;
 	why_clear();
 }
 
 /* The faults of a file that is said to be as @info says. */
-static int check_as(struct world *w, const struct sst_info *info)
+static int check_as(const struct sst_info *info)
 {
-	struct sstable *t = open_as(w, info);
+	struct sstable *t = open_as(info);
 	int r;
 
-	begin(w);
-	r = sst_check(t, NULL, hear, w);
-	assert_int_equal(r, w->faults);
+	begin();
+	r = sst_check(t, NULL, hear, &the);
+	assert_int_equal(r, the.faults);
 	sst_unref(t);
 	return r;
 }
 
 TEST(each_count_of_the_catalog_is_compared)
 {
-	struct world *w = *state;
-	uint64_t *const counts[] = {&w->info.entries,
-				    &w->info.rows,
-				    &w->info.markers,
-				    &w->info.raw_bytes,
-				    &w->info.seq_min,
-				    &w->info.seq_max,
-				    (uint64_t *)&w->info.ts_min,
-				    (uint64_t *)&w->info.ts_max};
+	uint64_t *const counts[] = {&the.info.entries,
+				    &the.info.rows,
+				    &the.info.markers,
+				    &the.info.raw_bytes,
+				    &the.info.seq_min,
+				    &the.info.seq_max,
+				    (uint64_t *)&the.info.ts_min,
+				    (uint64_t *)&the.info.ts_max};
 
-	assert_int_equal(check_as(w, &w->info), 0);
+	assert_int_equal(check_as(&the.info), 0);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		++*counts[i];
-		assert_int_equal(check_as(w, &w->info), 1);
-		assert_non_null(strstr(w->said, "the catalog says"));
+		assert_int_equal(check_as(&the.info), 1);
+		assert_non_null(strstr(the.said, "the catalog says"));
 		--*counts[i];
 	}
-	w->info.has_ttl = !w->info.has_ttl;
-	assert_int_equal(check_as(w, &w->info), 1);
-	w->info.has_ttl = !w->info.has_ttl;
-	assert_int_equal(check_as(w, &w->info), 0);
+	the.info.has_ttl = !the.info.has_ttl;
+	assert_int_equal(check_as(&the.info), 1);
+	the.info.has_ttl = !the.info.has_ttl;
+	assert_int_equal(check_as(&the.info), 0);
 }
 
 TEST(the_rows_that_the_catalog_names_are_compared)
 {
 	struct buf *ends[2];
-	struct world *w = *state;
 
-	ends[0] = &w->info.row_min;
-	ends[1] = &w->info.row_max;
+	ends[0] = &the.info.row_min;
+	ends[1] = &the.info.row_max;
 	for (int i = 0; i < 2; i++) {
 		uint8_t *last = ends[i]->data + ends[i]->len - 1;
 
 		/* A wider range, which denies no row. */
 		*last += i ? 1 : -1;
-		assert_int_equal(check_as(w, &w->info), 1);
-		assert_non_null(strstr(w->said, "ranges of rows"));
+		assert_int_equal(check_as(&the.info), 1);
+		assert_non_null(strstr(the.said, "ranges of rows"));
 		*last -= i ? 1 : -1;
 	}
 }
@@ -158,20 +150,19 @@ TEST(the_rows_that_the_catalog_names_are_compared)
 /* As one would that was made for other rows. */
 TEST(a_filter_that_denies_what_is_there_is_a_fault)
 {
-	struct world *w = *state;
-	struct sstable *t = open_as(w, &w->info);
+	struct sstable *t = open_as(&the.info);
 
-	begin(w);
+	begin();
 	memset((uint8_t *)(uintptr_t)t->columns.data, 0, t->columns.len);
 	/* A row with a marker of the family may have any. */
-	assert_int_equal(sst_check(t, NULL, hear, w), ROWS - 1);
-	assert_non_null(strstr(w->said, "denies a column"));
-	assert_null(strstr(w->said, "denies a row"));
-	begin(w);
+	assert_int_equal(sst_check(t, NULL, hear, &the), ROWS - 1);
+	assert_non_null(strstr(the.said, "denies a column"));
+	assert_null(strstr(the.said, "denies a row"));
+	begin();
 	memset((uint8_t *)(uintptr_t)t->rows.data, 0, t->rows.len);
-	assert_int_equal(sst_check(t, NULL, hear, w), ROWS);
-	assert_non_null(strstr(w->said, "denies a row"));
-	assert_null(strstr(w->said, "denies a column"));
+	assert_int_equal(sst_check(t, NULL, hear, &the), ROWS);
+	assert_non_null(strstr(the.said, "denies a row"));
+	assert_null(strstr(the.said, "denies a column"));
 	sst_unref(t);
 }
 
@@ -190,30 +181,29 @@ static bool went(void *arg, uint64_t bytes)
 
 TEST(a_check_may_be_ended_behind_each_block)
 {
-	struct world *w = *state;
-	struct sstable *t = open_as(w, &w->info);
+	struct sstable *t = open_as(&the.info);
 	int blocks = (int)t->index.nblocks;
 	struct patience p;
 
 	assert_true(blocks > 3);
 	for (int n = 0; n <= blocks; n++) {
 		p = (struct patience){.left = n};
-		begin(w);
+		begin();
 		assert_int_equal(sst_check(t, went, hear, &p), -ECANCELED);
 	}
 	p = (struct patience){.left = blocks + 1};
 	assert_int_equal(sst_check(t, went, hear, &p), 0);
-	assert_true(p.bytes == w->info.file_bytes);
+	assert_true(p.bytes == the.info.file_bytes);
 	sst_unref(t);
 }
 
 /* Changes a byte of the file. */
-static void harm(struct world *w, uint64_t at)
+static void harm(uint64_t at)
 {
 	struct os_file *f;
 	uint8_t byte;
 
-	assert_int_equal(os_open(w->dir, "7.sst", OS_WRITE, &f), 0);
+	assert_int_equal(os_open(the.dir, "7.sst", OS_WRITE, &f), 0);
 	assert_int_equal(os_pread(f, &byte, 1, at), 1);
 	byte ^= 1;
 	assert_int_equal(os_pwrite(f, &byte, 1, at), 0);
@@ -221,16 +211,15 @@ static void harm(struct world *w, uint64_t at)
 }
 
 /* All parts of at least @bytes, of which there are *n. */
-static int check_parts(struct world *w, struct sstable *t, uint64_t bytes,
-		       int *n)
+static int check_parts(struct sstable *t, uint64_t bytes, int *n)
 {
 	uint64_t block = 0, read;
 	int r;
 
-	begin(w);
+	begin();
 	*n = 0;
 	do {
-		r = sst_check_part(t, &block, bytes, &read, hear, w);
+		r = sst_check_part(t, &block, bytes, &read, hear, &the);
 		++*n;
 	} while (r > 0);
 	return r;
@@ -238,33 +227,31 @@ static int check_parts(struct world *w, struct sstable *t, uint64_t bytes,
 
 TEST(a_check_in_parts_finds_what_one_finds)
 {
-	struct world *w = *state;
-	struct sstable *t = open_as(w, &w->info);
+	struct sstable *t = open_as(&the.info);
 	int blocks = (int)t->index.nblocks, n;
 
-	assert_int_equal(check_parts(w, t, 1, &n), 0);
+	assert_int_equal(check_parts(t, 1, &n), 0);
 	assert_int_equal(n, blocks);
-	assert_int_equal(check_parts(w, t, UINT64_MAX, &n), 0);
+	assert_int_equal(check_parts(t, UINT64_MAX, &n), 0);
 	assert_int_equal(n, 1);
-	assert_int_equal(w->faults, 0);
-	harm(w, t->index.entries[1].offset + 5);
-	harm(w, t->index.entries[3].offset + 5);
-	assert_int_equal(check_parts(w, t, 1, &n), 0);
+	assert_int_equal(the.faults, 0);
+	harm(t->index.entries[1].offset + 5);
+	harm(t->index.entries[3].offset + 5);
+	assert_int_equal(check_parts(t, 1, &n), 0);
 	assert_int_equal(n, blocks);
-	assert_int_equal(w->faults, 2);
+	assert_int_equal(the.faults, 2);
 	/* What was read when it was opened is damaged now. */
-	harm(w, w->info.file_bytes - 20);
-	assert_int_equal(check_parts(w, t, 1, &n), 0);
+	harm(the.info.file_bytes - 20);
+	assert_int_equal(check_parts(t, 1, &n), 0);
 	assert_int_equal(n, 1);
-	assert_int_equal(w->faults, 1);
+	assert_int_equal(the.faults, 1);
 	sst_unref(t);
 }
 
 /* What the disk refuses is a fault of the file; want is none. */
 TEST(what_a_check_in_parts_cannot_read_is_told)
 {
-	struct world *w = *state;
-	struct sstable *t = open_as(w, &w->info);
+	struct sstable *t = open_as(&the.info);
 	bool fired = true;
 
 	for (uint64_t nth = 1; fired; nth++) {
@@ -273,17 +260,17 @@ TEST(what_a_check_in_parts_cannot_read_is_told)
 		for (int i = 0; i < 2; i++) {
 			int n, r;
 
-			fault_arm(w->os,
+			fault_arm(the.os,
 				  &(struct fault_plan){.kinds = FAULT_OPEN |
 								FAULT_PREAD |
 								FAULT_SIZE,
 						       .nth = nth,
 						       .err = errnos[i]});
-			r = check_parts(w, t, 64, &n);
-			fired = fault_fired(w->os) > 0;
-			fault_disarm(w->os);
+			r = check_parts(t, 64, &n);
+			fired = fault_fired(the.os) > 0;
+			fault_disarm(the.os);
 			assert_int_equal(r, fired && i ? -EMFILE : 0);
-			assert_int_equal(w->faults, fired && !i);
+			assert_int_equal(the.faults, fired && !i);
 		}
 	}
 	sst_unref(t);
@@ -296,8 +283,7 @@ static void hear_nothing(void *arg, const char *sentence)
 
 TEST(want_of_memory_is_no_fault_of_a_file)
 {
-	struct world *w = *state;
-	struct sstable *t = open_as(w, &w->info);
+	struct sstable *t = open_as(&the.info);
 	uint64_t failed = 1;
 
 	for (uint64_t nth = 1; failed; nth++) {
@@ -319,7 +305,6 @@ TEST(want_of_memory_is_no_fault_of_a_file)
 /* It holds the place of the file, or nothing is made. */
 TEST(what_stands_for_a_lost_file_says_why)
 {
-	struct world *w = *state;
 	struct sstable *t = NULL;
 	uint64_t failed = 1;
 
@@ -328,7 +313,7 @@ TEST(what_stands_for_a_lost_file_says_why)
 
 		(void)why(-EUCLEAN, "it was eaten");
 		alloc_arm(nth, 0);
-		r = sst_open_lost(w->dir, &w->info, &t);
+		r = sst_open_lost(the.dir, &the.info, &t);
 		failed = alloc_disarm();
 		assert_int_equal(r, failed ? -ENOMEM : 0);
 	}
@@ -341,7 +326,7 @@ TEST(what_stands_for_a_lost_file_says_why)
 	assert_true(sst_tells_damage(t));
 	assert_false(sst_tells_damage(t));
 	sst_unref(t);
-	t = open_as(w, &w->info);
+	t = open_as(&the.info);
 	assert_int_equal(sst_why_lost(t), 0);
 	assert_false(sst_tells_damage(t));
 	sst_unref(t);
@@ -350,7 +335,6 @@ TEST(what_stands_for_a_lost_file_says_why)
 /* A sentence has room for a part of a key. */
 TEST(long_rows_of_a_damaged_block_are_named_in_part)
 {
-	struct world *w = *state;
 	struct sst_writer *writer;
 	struct sst_info info;
 	struct sstable *t;
@@ -359,14 +343,14 @@ TEST(long_rows_of_a_damaged_block_are_named_in_part)
 
 	memset(row, 'x', 4000);
 	row[4000] = '\0';
-	assert_int_equal(sst_writer_new(w->dir, 8, &w->o, &writer), 0);
+	assert_int_equal(sst_writer_new(the.dir, 8, &the.o, &writer), 0);
 	for (int i = 0; i < 4; i++) {
 		row[0] = (char)('a' + i);
 		add(writer, row, CELL_PUT, i);
 	}
 	assert_int_equal(sst_writer_finish(writer, &info), 0);
 	sst_writer_free(writer);
-	t = open_as(w, &info);
+	t = open_as(&info);
 	assert_int_equal(sst_load(t, 1, NULL, true, &b), 0);
 	block_free(b);
 	(void)why(-EUCLEAN, "broken");
