@@ -18,141 +18,127 @@
 /* The size of a record of four letters, of which all here are. */
 #define SIZE 24
 
-struct log {
+static struct {
 	struct os *sim, *os; /* @os: the same, whose calls may fail */
 	struct os_dir *dir;
 	uint8_t *file; /* the segment that is being made */
 	struct wal_head h;
 	uint8_t ring[RING_BYTES];
-};
+} made;
 
-static inline void log_begin(struct log *w)
+static inline int log_begin(void **state)
 {
-	w->file = calloc(1, FILE_MAX);
-	assert_non_null(w->file);
-	w->sim = sim_new(1);
-	w->os = fault_new(w->sim);
-	assert_int_equal(os_dir_open(w->os, "/store", true, &w->dir), 0);
+	memset(&made, 0, sizeof(made));
+	made.file = calloc(1, FILE_MAX);
+	assert_non_null(made.file);
+	made.sim = sim_new(1);
+	made.os = fault_new(made.sim);
+	return os_dir_open(made.os, "/store", true, &made.dir);
 }
 
-static inline void log_end(struct log *w)
+static inline int log_end(void **state)
 {
-	os_dir_close(w->dir);
-	fault_free(w->os);
-	sim_free(w->sim);
-	free(w->file);
-}
-
-/* Makes *state a zeroed struct of @size that begins with its log. */
-static inline int log_setup(void **state, size_t size)
-{
-	*state = calloc(1, size);
-	if (!*state)
-		return -1;
-	log_begin(*state);
+	os_dir_close(made.dir);
+	fault_free(made.os);
+	sim_free(made.sim);
+	free(made.file);
 	return 0;
 }
 
-static inline int log_teardown(void **state)
-{
-	log_end(*state);
-	free(*state);
-	return 0;
-}
+EACH_TEST_IN(log_begin, log_end);
 
 /* A segment's block; its records are put behind it, from @start on. */
-static inline void begin(struct log *w, uint64_t number, uint64_t start)
+static inline void begin(uint64_t number, uint64_t start)
 {
-	memset(w->file, 0, FILE_MAX);
-	w->h = (struct wal_head){number, 1000 + number, start, CAPACITY};
-	wal_head_encode(w->file, &w->h);
+	memset(made.file, 0, FILE_MAX);
+	made.h = (struct wal_head){number, 1000 + number, start, CAPACITY};
+	wal_head_encode(made.file, &made.h);
 }
 
-static inline size_t offset(const struct log *w, uint64_t pos)
+static inline size_t offset(uint64_t pos)
 {
-	return (size_t)(pos - w->h.start + WAL_BLOCK_BYTES);
+	return (size_t)(pos - made.h.start + WAL_BLOCK_BYTES);
 }
 
 /*
  * Puts a record at @pos that says that the stream was on disk up to @synced; the
  * position behind it.
  */
-static inline uint64_t put_synced(struct log *w, uint64_t pos, uint64_t synced,
+static inline uint64_t put_synced(uint64_t pos, uint64_t synced,
 				  const char *text)
 {
 	const struct bytes part = bytes_str(text);
 
 	assert_int_equal(part.len, 4);
-	wal_record_encode(w->file + offset(w, pos), w->h.id, pos, synced, &part,
-			  1, part.len);
+	wal_record_encode(made.file + offset(pos), made.h.id, pos, synced,
+			  &part, 1, part.len);
 	return pos + SIZE;
 }
 
-static inline uint64_t put(struct log *w, uint64_t pos, const char *text)
+static inline uint64_t put(uint64_t pos, const char *text)
 {
-	return put_synced(w, pos, 0, text);
+	return put_synced(pos, 0, text);
 }
 
 /* The same in the ring, around whose end it may go. */
-static inline uint64_t put_ring_synced(struct log *w, uint64_t pos,
-				       uint64_t synced, const char *text)
+static inline uint64_t put_ring_synced(uint64_t pos, uint64_t synced,
+				       const char *text)
 {
 	const struct bytes part = bytes_str(text);
 	uint8_t record[SIZE];
 
-	wal_record_encode(record, w->h.id, pos, synced, &part, 1, part.len);
+	wal_record_encode(record, made.h.id, pos, synced, &part, 1, part.len);
 	for (size_t i = 0; i < SIZE; i++)
-		w->ring[(pos + i) % RING_BYTES] = record[i];
+		made.ring[(pos + i) % RING_BYTES] = record[i];
 	return pos + SIZE;
 }
 
-static inline uint64_t put_ring(struct log *w, uint64_t pos, const char *text)
+static inline uint64_t put_ring(uint64_t pos, const char *text)
 {
-	return put_ring_synced(w, pos, 0, text);
+	return put_ring_synced(pos, 0, text);
 }
 
 /* The payload of the record at @pos is another. */
-static inline void spoil(struct log *w, uint64_t pos)
+static inline void spoil(uint64_t pos)
 {
-	w->file[offset(w, pos) + WAL_RECORD_HEAD] ^= 1;
+	made.file[offset(pos) + WAL_RECORD_HEAD] ^= 1;
 }
 
-static inline void mark(struct log *w, uint64_t durable)
+static inline void mark(uint64_t durable)
 {
-	wal_mark_encode(w->file + WAL_MARK_AT, w->h.id, durable);
+	wal_mark_encode(made.file + WAL_MARK_AT, made.h.id, durable);
 }
 
-static inline void write_file(struct log *w, const char *name, const void *data,
-			      size_t len)
+static inline void write_file(const char *name, const void *data, size_t len)
 {
 	struct os_file *f;
 
-	assert_int_equal(os_open(w->dir, name, OS_WRITE | OS_CREATE, &f), 0);
+	assert_int_equal(os_open(made.dir, name, OS_WRITE | OS_CREATE, &f), 0);
 	assert_int_equal(os_pwrite(f, data, len, 0), 0);
 	os_close(f);
 }
 
-static inline void end_of(struct log *w, size_t bytes)
+static inline void end_of(size_t bytes)
 {
 	char name[WAL_NAME_BYTES];
 
-	wal_segment_name(name, w->h.number);
-	write_file(w, name, w->file, bytes);
+	wal_segment_name(name, made.h.number);
+	write_file(name, made.file, bytes);
 }
 
-static inline void end(struct log *w)
+static inline void end(void)
 {
-	end_of(w, CAPACITY);
+	end_of(CAPACITY);
 }
 
-static inline void end_ring(struct log *w)
+static inline void end_ring(void)
 {
-	write_file(w, WAL_RING_NAME, w->ring, RING_BYTES);
+	write_file(WAL_RING_NAME, made.ring, RING_BYTES);
 }
 
-static inline void arm(struct log *w, unsigned kinds, int err, uint64_t nth)
+static inline void arm(unsigned kinds, int err, uint64_t nth)
 {
-	fault_arm(w->os,
+	fault_arm(made.os,
 		  &(struct fault_plan){.kinds = kinds, .err = err, .nth = nth});
 }
 

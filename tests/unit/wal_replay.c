@@ -8,55 +8,43 @@
 #include "tests/unit/alloc_fault.h"
 #include "tests/unit/wal_by_hand.h"
 
-struct world {
-	struct log l;  /* first: see log_setup() */
-	char had[256]; /* the first four letters of each record */
-};
-
-static int setup(void **state)
-{
-	return log_setup(state, sizeof(struct world));
-}
-
-EACH_TEST_IN(setup, log_teardown);
+static char had[256]; /* the first four letters of each record */
 
 static int hear(void *arg, uint64_t segment, struct bytes record)
 {
-	struct world *w = arg;
-
-	snprintf(w->had + strlen(w->had), sizeof(w->had) - strlen(w->had),
-		 "%.4s ", (const char *)record.data);
+	snprintf(had + strlen(had), sizeof(had) - strlen(had), "%.4s ",
+		 (const char *)record.data);
 	return 0;
 }
 
-static int replay(struct world *w, struct wal_found *found)
+static int replay(struct wal_found *found)
 {
-	w->had[0] = '\0';
+	had[0] = '\0';
 	why_clear();
-	return wal_replay(w->l.dir, 1, hear, w, found);
+	return wal_replay(made.dir, 1, hear, NULL, found);
 }
 
 /* It replays to these records; the position behind them. */
-static uint64_t gives(struct world *w, const char *had)
+static uint64_t gives(const char *records)
 {
 	struct wal_found found;
 	uint64_t end;
-	int r = replay(w, &found);
+	int r = replay(&found);
 
 	if (r < 0)
 		fail_msg("%s", store_why());
-	assert_string_equal(w->had, had);
+	assert_string_equal(had, records);
 	end = found.end;
 	wal_found_free(&found);
 	return end;
 }
 
 /* It is refused, with a sentence that has these words. */
-static void is_damage(struct world *w, const char *words)
+static void is_damage(const char *words)
 {
 	struct wal_found found;
 
-	assert_int_equal(replay(w, &found), -EUCLEAN);
+	assert_int_equal(replay(&found), -EUCLEAN);
 	if (!strstr(store_why(), words))
 		fail_msg("%s", store_why());
 	wal_found_free(&found);
@@ -66,32 +54,30 @@ static void is_damage(struct world *w, const char *words)
 
 TEST(what_was_being_written_is_dropped_with_all_behind_it)
 {
-	struct world *w = *state;
 	uint64_t c;
 
-	begin(&w->l, 1, 0);
-	c = put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
-	put(&w->l, c, "cccc");
-	spoil(&w->l, SIZE);
-	end(&w->l);
-	assert_int_equal(gives(w, "aaaa "), SIZE);
+	begin(1, 0);
+	c = put(put(0, "aaaa"), "bbbb");
+	put(c, "cccc");
+	spoil(SIZE);
+	end();
+	assert_int_equal(gives("aaaa "), SIZE);
 }
 
 TEST(a_later_record_may_say_that_it_was_on_disk)
 {
-	struct world *w = *state;
 	uint64_t c;
 
-	begin(&w->l, 1, 0);
-	c = put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
+	begin(1, 0);
+	c = put(put(0, "aaaa"), "bbbb");
 	/* Up to the damaged one does not matter, up to behind it does. */
-	put_synced(&w->l, put_synced(&w->l, c, SIZE, "cccc"), c, "dddd");
-	spoil(&w->l, SIZE);
-	end(&w->l);
-	is_damage(w, "byte 4120: " FAILS);
-	put_synced(&w->l, c + SIZE, SIZE, "dddd");
-	end(&w->l);
-	assert_int_equal(gives(w, "aaaa "), SIZE);
+	put_synced(put_synced(c, SIZE, "cccc"), c, "dddd");
+	spoil(SIZE);
+	end();
+	is_damage("byte 4120: " FAILS);
+	put_synced(c + SIZE, SIZE, "dddd");
+	end();
+	assert_int_equal(gives("aaaa "), SIZE);
 }
 
 /* Its head has room for a distance of less than 4 GiB. */
@@ -119,99 +105,89 @@ TEST(a_record_far_behind_the_last_sync_says_nothing_of_it)
 
 TEST(a_mark_before_its_segment_is_damage)
 {
-	struct world *w = *state;
-
-	begin(&w->l, 1, 1000);
-	put(&w->l, 1000, "aaaa");
-	mark(&w->l, 996);
-	end(&w->l);
-	is_damage(w, "byte 512: its mark is wrong");
-	mark(&w->l, 1000 + CAPACITY - WAL_BLOCK_BYTES + 4);
-	end(&w->l);
-	is_damage(w, "byte 512: its mark is wrong");
-	mark(&w->l, 1000 + SIZE);
-	end(&w->l);
-	gives(w, "aaaa ");
+	begin(1, 1000);
+	put(1000, "aaaa");
+	mark(996);
+	end();
+	is_damage("byte 512: its mark is wrong");
+	mark(1000 + CAPACITY - WAL_BLOCK_BYTES + 4);
+	end();
+	is_damage("byte 512: its mark is wrong");
+	mark(1000 + SIZE);
+	end();
+	gives("aaaa ");
 }
 
 TEST(a_segment_that_is_older_than_the_one_before_is_damage)
 {
-	struct world *w = *state;
-
-	begin(&w->l, 1, 1000);
-	end(&w->l);
-	begin(&w->l, 2, 996);
-	end(&w->l);
-	is_damage(w, "older than the one before");
+	begin(1, 1000);
+	end();
+	begin(2, 996);
+	end();
+	is_damage("older than the one before");
 }
 
 /*
  * A segment with @room bytes behind its record does not go on with the record that
  * is behind it in the ring.
  */
-static void ends_in_its_segment(struct world *w, size_t room)
+static void ends_in_its_segment(size_t room)
 {
-	begin(&w->l, 1, 0);
-	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE + room;
-	wal_head_encode(w->l.file, &w->l.h);
-	put(&w->l, 0, "aaaa");
-	end_of(&w->l, w->l.h.capacity);
-	put_ring(&w->l, SIZE, "bbbb");
-	end_ring(&w->l);
-	assert_int_equal(gives(w, "aaaa "), SIZE);
+	begin(1, 0);
+	made.h.capacity = WAL_BLOCK_BYTES + SIZE + room;
+	wal_head_encode(made.file, &made.h);
+	put(0, "aaaa");
+	end_of(made.h.capacity);
+	put_ring(SIZE, "bbbb");
+	end_ring();
+	assert_int_equal(gives("aaaa "), SIZE);
 }
 
 /* No record is smaller than its head. */
 TEST(a_segment_without_room_does_not_go_on_in_the_ring)
 {
-	ends_in_its_segment(*state, WAL_RECORD_HEAD - 4);
+	ends_in_its_segment(WAL_RECORD_HEAD - 4);
 }
 
 /* Such as an older segment has left there. */
 TEST(a_record_that_the_segment_has_no_room_for_is_none)
 {
-	ends_in_its_segment(*state, WAL_RECORD_HEAD);
+	ends_in_its_segment(WAL_RECORD_HEAD);
 }
 
 TEST(a_gap_in_the_ring_is_damage_if_it_was_on_disk)
 {
-	struct world *w = *state;
-
-	begin(&w->l, 1, 0);
-	put(&w->l, 0, "aaaa");
-	end(&w->l);
-	put_ring_synced(&w->l, 2 * (uint64_t)SIZE, SIZE, "cccc");
-	end_ring(&w->l);
-	assert_int_equal(gives(w, "aaaa "), SIZE);
-	put_ring_synced(&w->l, 2 * (uint64_t)SIZE, 2 * (uint64_t)SIZE, "cccc");
-	end_ring(&w->l);
-	is_damage(w, "byte 4120: " FAILS);
+	begin(1, 0);
+	put(0, "aaaa");
+	end();
+	put_ring_synced(2 * (uint64_t)SIZE, SIZE, "cccc");
+	end_ring();
+	assert_int_equal(gives("aaaa "), SIZE);
+	put_ring_synced(2 * (uint64_t)SIZE, 2 * (uint64_t)SIZE, "cccc");
+	end_ring();
+	is_damage("byte 4120: " FAILS);
 }
 
 /* The segment had it, by what comes next; that the ring has it still is chance. */
 TEST(a_record_of_the_ring_that_was_in_the_segment_is_damage)
 {
-	struct world *w = *state;
-
-	begin(&w->l, 1, 0);
-	put(&w->l, 0, "aaaa");
-	end(&w->l);
-	put_ring_synced(&w->l, put_ring(&w->l, SIZE, "bbbb"),
-			2 * (uint64_t)SIZE, "cccc");
-	end_ring(&w->l);
-	is_damage(w, "byte 4120: " FAILS);
+	begin(1, 0);
+	put(0, "aaaa");
+	end();
+	put_ring_synced(put_ring(SIZE, "bbbb"), 2 * (uint64_t)SIZE, "cccc");
+	end_ring();
+	is_damage("byte 4120: " FAILS);
 }
 
 /* A record of @len bytes. */
-static uint64_t put_large(struct log *l, uint64_t pos, const char *text,
-			  size_t len)
+static uint64_t put_large(uint64_t pos, const char *text, size_t len)
 {
 	uint8_t *payload = calloc(1, len);
 	struct bytes part = bytes_of(payload, len);
 
 	assert_non_null(payload);
 	memcpy(payload, text, 4);
-	wal_record_encode(l->file + offset(l, pos), l->h.id, pos, 0, &part, 1,
+	wal_record_encode(made.file + offset(pos), made.h.id, pos, 0, &part, 1,
 			  len);
 	free(payload);
 	return pos + wal_record_size(len);
@@ -220,73 +196,70 @@ static uint64_t put_large(struct log *l, uint64_t pos, const char *text,
 /* More than is read at once, in records that are, and that are not. */
 TEST(large_segments_are_read_in_pieces)
 {
-	struct world *w = *state;
 	uint64_t pos;
 
-	begin(&w->l, 1, 0);
-	w->l.h.capacity = FILE_MAX;
-	wal_head_encode(w->l.file, &w->l.h);
-	pos = put_large(&w->l, 0, "aaaa", 300 << 10);
-	pos = put_large(&w->l, pos, "bbbb", 200 << 10);
-	pos = put_large(&w->l, pos, "cccc", 100 << 10);
-	end_of(&w->l, FILE_MAX);
-	begin(&w->l, 2, pos);
-	pos = put(&w->l, put(&w->l, pos, "dddd"), "eeee");
-	end(&w->l);
-	assert_int_equal(gives(w, "aaaa bbbb cccc dddd eeee "), pos);
+	begin(1, 0);
+	made.h.capacity = FILE_MAX;
+	wal_head_encode(made.file, &made.h);
+	pos = put_large(0, "aaaa", 300 << 10);
+	pos = put_large(pos, "bbbb", 200 << 10);
+	pos = put_large(pos, "cccc", 100 << 10);
+	end_of(FILE_MAX);
+	begin(2, pos);
+	pos = put(put(pos, "dddd"), "eeee");
+	end();
+	assert_int_equal(gives("aaaa bbbb cccc dddd eeee "), pos);
 }
 
 /* A kept file of two records, whose mark is @marked. */
-static void make_kept(struct world *w, uint64_t marked)
+static void make_kept(uint64_t marked)
 {
 	char name[WAL_KEPT_NAME_BYTES];
 
-	begin(&w->l, 7, 0);
-	put(&w->l, put(&w->l, 0, "aaaa"), "bbbb");
-	mark(&w->l, marked);
+	begin(7, 0);
+	put(put(0, "aaaa"), "bbbb");
+	mark(marked);
 	wal_kept_name(name, 5, 7);
-	write_file(&w->l, name, w->l.file, CAPACITY);
+	write_file(name, made.file, CAPACITY);
 }
 
-static int check_kept(struct world *w, uint64_t *at, uint64_t bytes)
+static int check_kept(uint64_t *at, uint64_t bytes)
 {
 	char name[WAL_KEPT_NAME_BYTES];
 
 	wal_kept_name(name, 5, 7);
-	return wal_kept_check(w->l.dir, name, at, bytes);
+	return wal_kept_check(made.dir, name, at, bytes);
 }
 
 /* The file may have been another when the check came to there. */
 TEST(a_kept_segment_is_checked_from_its_begin_if_need_be)
 {
-	struct world *w = *state;
 	uint64_t at = CAPACITY;
 
-	make_kept(w, 2 * (uint64_t)SIZE);
-	assert_int_equal(check_kept(w, &at, SIZE), 1);
+	make_kept(2 * (uint64_t)SIZE);
+	assert_int_equal(check_kept(&at, SIZE), 1);
 	assert_int_equal(at, WAL_BLOCK_BYTES + SIZE);
-	assert_int_equal(check_kept(w, &at, SIZE), 0);
+	assert_int_equal(check_kept(&at, SIZE), 0);
 	assert_int_equal(at, WAL_BLOCK_BYTES + 2 * SIZE);
 	/* It is at the end, and stays there. */
-	assert_int_equal(check_kept(w, &at, SIZE), 0);
-	assert_int_equal(check_kept(w, &at, 2 * (uint64_t)SIZE), 0);
+	assert_int_equal(check_kept(&at, SIZE), 0);
+	assert_int_equal(check_kept(&at, 2 * (uint64_t)SIZE), 0);
 	assert_int_equal(at, WAL_BLOCK_BYTES + 2 * SIZE);
 }
 
 TEST(a_kept_segment_ends_between_two_records)
 {
-	struct world *w = *state;
 	uint64_t at = 0;
 
-	make_kept(w, SIZE + 4);
-	assert_int_equal(check_kept(w, &at, UINT64_MAX), -EUCLEAN);
+	make_kept(SIZE + 4);
+	assert_int_equal(check_kept(&at, UINT64_MAX), -EUCLEAN);
 	assert_non_null(strstr(store_why(), FAILS));
-	make_kept(w, 3 * (uint64_t)SIZE);
+	make_kept(3 * (uint64_t)SIZE);
 	at = 0;
-	assert_int_equal(check_kept(w, &at, UINT64_MAX), -EUCLEAN);
-	make_kept(w, SIZE);
+	assert_int_equal(check_kept(&at, UINT64_MAX), -EUCLEAN);
+	make_kept(SIZE);
 	at = 0;
-	assert_int_equal(check_kept(w, &at, UINT64_MAX), 0);
+	assert_int_equal(check_kept(&at, UINT64_MAX), 0);
 }
 
 static int no_loss(void *arg, const struct wal_file *f)
@@ -297,14 +270,12 @@ static int no_loss(void *arg, const struct wal_file *f)
 /* In the list, and gone when it is looked at. */
 TEST(a_kept_segment_that_goes_meanwhile_is_passed_over)
 {
-	struct world *w = *state;
-
-	make_kept(w, SIZE);
-	arm(&w->l, FAULT_OPEN, ENOENT, 1);
-	assert_int_equal(wal_kept_files(w->l.dir, no_loss, w), 0);
-	assert_int_equal(fault_fired(w->l.os), 1);
-	arm(&w->l, FAULT_OPEN, EMFILE, 1);
-	assert_int_equal(wal_kept_files(w->l.dir, no_loss, w), -EMFILE);
+	make_kept(SIZE);
+	arm(FAULT_OPEN, ENOENT, 1);
+	assert_int_equal(wal_kept_files(made.dir, no_loss, NULL), 0);
+	assert_int_equal(fault_fired(made.os), 1);
+	arm(FAULT_OPEN, EMFILE, 1);
+	assert_int_equal(wal_kept_files(made.dir, no_loss, NULL), -EMFILE);
 }
 
 /* Before the log: segments that are not needed. */
@@ -314,65 +285,66 @@ TEST(a_kept_segment_that_goes_meanwhile_is_passed_over)
  * A log that was not synced: large records in its segment, small ones in the ring
  * around whose end they go, and in both what is left of an older log.
  */
-static void make_unsynced(struct world *w)
+static void make_unsynced(void)
 {
 	static const uint8_t payload[300];
 	struct bytes part = bytes_of(payload, sizeof(payload));
 	uint64_t pos;
 
 	for (uint64_t old = 1; old < FIRST; old++) {
-		begin(&w->l, old, 0);
-		end(&w->l);
+		begin(old, 0);
+		end();
 	}
-	begin(&w->l, FIRST, 0);
-	w->l.h.capacity = FILE_MAX;
-	wal_head_encode(w->l.file, &w->l.h);
-	pos = put_large(&w->l, 0, "aaaa", (300 << 10) - WAL_RECORD_HEAD);
-	pos = put_large(&w->l, pos, "bbbb",
-			(200 << 10) - SIZE - WAL_RECORD_HEAD);
-	put_large(&w->l, 600 << 10, "late", 300 << 10);
-	end_of(&w->l, FILE_MAX);
-	wal_record_encode(w->l.ring + 1000, w->l.h.id, (500 << 10) + 1000, 0,
+	begin(FIRST, 0);
+	made.h.capacity = FILE_MAX;
+	wal_head_encode(made.file, &made.h);
+	pos = put_large(0, "aaaa", (300 << 10) - WAL_RECORD_HEAD);
+	pos = put_large(pos, "bbbb", (200 << 10) - SIZE - WAL_RECORD_HEAD);
+	put_large(600 << 10, "late", 300 << 10);
+	end_of(FILE_MAX);
+	wal_record_encode(made.ring + 1000, made.h.id, (500 << 10) + 1000, 0,
 			  &part, 1, sizeof(payload));
-	put_ring(&w->l, put_ring(&w->l, pos, "cccc"), "dddd");
-	end_ring(&w->l);
+	put_ring(put_ring(pos, "cccc"), "dddd");
+	end_ring();
 }
 
 /* Opens it with what fails, @err or an allocation; false if there was no @nth. */
-static bool opening_fails_at(struct world *w, int err, uint64_t nth)
+static bool opening_fails_at(int err, uint64_t nth)
 {
 	const struct wal_options o = {.segment_bytes = 64 << 10,
 				      .ring_bytes = RING_BYTES};
-	struct log l = {.sim = sim_after_kill(w->l.sim)};
+	struct os *sim = sim_after_kill(made.sim), *os = fault_new(sim);
+	struct os_dir *dir;
 	struct wal_found found;
 	struct wal *wal = NULL;
 	uint64_t failed;
 	int r;
 
-	l.os = fault_new(l.sim);
-	assert_int_equal(os_dir_open(l.os, "/store", false, &l.dir), 0);
+	assert_int_equal(os_dir_open(os, "/store", false, &dir), 0);
 	if (err)
-		arm(&l, FAULT_ALL, err, nth);
+		fault_arm(os, &(struct fault_plan){.kinds = FAULT_ALL,
+						   .err = err,
+						   .nth = nth});
 	else
 		alloc_arm(nth, 0);
-	w->had[0] = '\0';
-	r = wal_open(l.dir, &o, FIRST, false, hear, w, &wal);
-	failed = alloc_disarm() + fault_fired(l.os);
-	fault_disarm(l.os);
+	had[0] = '\0';
+	r = wal_open(dir, &o, FIRST, false, hear, NULL, &wal);
+	failed = alloc_disarm() + fault_fired(os);
+	fault_disarm(os);
 	if (r < 0 && (!failed || r != (err ? -err : -ENOMEM)))
 		fail_msg("%llu: %d, %s", (unsigned long long)nth, r,
 			 store_why());
 	if (r == 0) {
-		assert_string_equal(w->had, "aaaa bbbb cccc dddd ");
+		assert_string_equal(had, "aaaa bbbb cccc dddd ");
 		assert_int_equal(wal_close(wal), 0);
 	}
-	w->had[0] = '\0';
-	assert_int_equal(wal_replay(l.dir, FIRST, hear, w, &found), 0);
-	assert_string_equal(w->had, "aaaa bbbb cccc dddd ");
+	had[0] = '\0';
+	assert_int_equal(wal_replay(dir, FIRST, hear, NULL, &found), 0);
+	assert_string_equal(had, "aaaa bbbb cccc dddd ");
 	wal_found_free(&found);
-	os_dir_close(l.dir);
-	fault_free(l.os);
-	sim_free(l.sim);
+	os_dir_close(dir);
+	fault_free(os);
+	sim_free(sim);
 	return failed;
 }
 
@@ -381,9 +353,9 @@ TEST(an_opening_that_fails_loses_nothing)
 	static const int errs[] = {0, EIO, EUCLEAN};
 	uint64_t n;
 
-	make_unsynced(*state);
+	make_unsynced();
 	for (size_t i = 0; i < sizeof(errs) / sizeof(*errs); i++) {
-		for (n = 1; opening_fails_at(*state, errs[i], n); n++)
+		for (n = 1; opening_fails_at(errs[i], n); n++)
 			;
 		assert_true(n > 5);
 	}
@@ -392,40 +364,39 @@ TEST(an_opening_that_fails_loses_nothing)
 /* There is nothing to be cut off behind its records. */
 TEST(a_segment_that_is_full_stays_as_long)
 {
-	struct world *w = *state;
 	struct wal *wal;
 
-	begin(&w->l, 1, 0);
-	w->l.h.capacity = WAL_BLOCK_BYTES + SIZE;
-	wal_head_encode(w->l.file, &w->l.h);
-	put(&w->l, 0, "aaaa");
-	end_of(&w->l, w->l.h.capacity);
-	assert_int_equal(wal_open(w->l.dir, &(struct wal_options){0}, 1, false,
-				  hear, w, &wal),
+	begin(1, 0);
+	made.h.capacity = WAL_BLOCK_BYTES + SIZE;
+	wal_head_encode(made.file, &made.h);
+	put(0, "aaaa");
+	end_of(made.h.capacity);
+	had[0] = '\0';
+	assert_int_equal(wal_open(made.dir, &(struct wal_options){0}, 1, false,
+				  hear, NULL, &wal),
 			 0);
 	assert_int_equal(wal_close(wal), 0);
-	assert_string_equal(w->had, "aaaa ");
-	assert_int_equal(gives(w, "aaaa "), SIZE);
+	assert_string_equal(had, "aaaa ");
+	assert_int_equal(gives("aaaa "), SIZE);
 }
 
 TEST(a_kept_segment_that_cannot_be_read_is_told)
 {
 	const unsigned reads = FAULT_OPEN | FAULT_SIZE | FAULT_PREAD;
-	struct world *w = *state;
 	char name[WAL_KEPT_NAME_BYTES];
 	uint64_t at = 0;
 	unsigned n;
 	int r;
 
-	begin(&w->l, 7, 0);
-	w->l.h.capacity = FILE_MAX;
-	wal_head_encode(w->l.file, &w->l.h);
-	mark(&w->l, put_large(&w->l, 0, "aaaa", 300 << 10));
+	begin(7, 0);
+	made.h.capacity = FILE_MAX;
+	wal_head_encode(made.file, &made.h);
+	mark(put_large(0, "aaaa", 300 << 10));
 	wal_kept_name(name, 5, 7);
-	write_file(&w->l, name, w->l.file, FILE_MAX);
+	write_file(name, made.file, FILE_MAX);
 	for (n = 1;; n++, at = 0) {
 		alloc_arm(n, 0);
-		r = check_kept(w, &at, UINT64_MAX);
+		r = check_kept(&at, UINT64_MAX);
 		if (!alloc_disarm())
 			break;
 		assert_int_equal(r, -ENOMEM);
@@ -433,14 +404,14 @@ TEST(a_kept_segment_that_cannot_be_read_is_told)
 	assert_int_equal(r, 0);
 	for (n = 1;; n++) {
 		at = 0;
-		arm(&w->l, reads, EIO, n);
-		r = check_kept(w, &at, UINT64_MAX);
-		if (!fault_fired(w->l.os))
+		arm(reads, EIO, n);
+		r = check_kept(&at, UINT64_MAX);
+		if (!fault_fired(made.os))
 			break;
 		assert_int_equal(r, -EUCLEAN);
 		assert_non_null(strstr(store_why(), "cannot be restored"));
 	}
 	assert_int_equal(r, 0);
 	assert_true(n > 3);
-	fault_disarm(w->l.os);
+	fault_disarm(made.os);
 }
