@@ -56,23 +56,28 @@ static size_t cells_of(const char *text, struct array_cell *cells)
 	return n;
 }
 
-static struct family_attrs attrs(uint32_t versions)
+/* What is looked at: all of a family, or what a merge of it writes. */
+static struct family_attrs family;
+static struct visible_spec view;
+static struct retain_spec written;
+
+static int set_up(void **state)
 {
-	return (struct family_attrs){
-		.versions = versions,
+	family = (struct family_attrs){
+		.versions = 1,
 		.ttl_ms = TTL_FOREVER,
 		.new_version_behavior = true,
 	};
-}
-
-static struct visible_spec all_of(const struct family_attrs *a)
-{
-	return (struct visible_spec){
-		.attrs = a,
+	view = (struct visible_spec){
+		.attrs = &family,
 		.now_ms = 1000,
 		.ts_max = INT64_MAX,
 	};
+	written = (struct retain_spec){.attrs = &family, .now_ms = 1000};
+	return 0;
 }
+
+EACH_TEST_IN(set_up, NULL);
 
 static size_t note(char *text, size_t n, const struct entry *e)
 {
@@ -84,11 +89,11 @@ static size_t note(char *text, size_t n, const struct entry *e)
 #define TEXT_MAX 4096
 
 /* The n-th call of a cursor that fails, and what is seen then. */
-typedef int look_fn(const void *spec, const struct array_cell *cells, size_t n,
-		    unsigned fails, char text[TEXT_MAX]);
+typedef int look_fn(const struct array_cell *cells, size_t n, unsigned fails,
+		    char text[TEXT_MAX]);
 
-static int look(const void *spec, const struct array_cell *cells, size_t n,
-		unsigned fails, char text[TEXT_MAX])
+static int look(const struct array_cell *cells, size_t n, unsigned fails,
+		char text[TEXT_MAX])
 {
 	struct array_cursor c;
 	struct visible *v;
@@ -98,7 +103,7 @@ static int look(const void *spec, const struct array_cell *cells, size_t n,
 	array_cursor(&c, cells, n);
 	text[0] = '\0';
 	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
-	r = visible_new(spec, &v);
+	r = visible_new(&view, &v);
 	if (r < 0)
 		return r;
 	c.fails = fails;
@@ -112,22 +117,22 @@ static int look(const void *spec, const struct array_cell *cells, size_t n,
 }
 
 /* What fails is told behind a part of the answer, or changes nothing of it. */
-static void each_failure_is_told(look_fn *fn, const void *spec,
-				 const struct array_cell *cells, size_t n)
+static void each_failure_is_told(look_fn *fn, const struct array_cell *cells,
+				 size_t n)
 {
 	char whole[TEXT_MAX], text[TEXT_MAX];
 	uint64_t failed = 1;
 	int r;
 
-	assert_int_equal(fn(spec, cells, n, 0, whole), 0);
-	for (unsigned nth = 1; (r = fn(spec, cells, n, nth, text)); nth++) {
+	assert_int_equal(fn(cells, n, 0, whole), 0);
+	for (unsigned nth = 1; (r = fn(cells, n, nth, text)); nth++) {
 		assert_int_equal(r, -EIO);
 		assert_memory_equal(whole, text, strlen(text));
 	}
 	assert_string_equal(text, whole);
 	for (uint64_t nth = 1; failed; nth++) {
 		alloc_arm(nth, 0);
-		r = fn(spec, cells, n, 0, text);
+		r = fn(cells, n, 0, text);
 		failed = alloc_disarm();
 		assert_int_equal(r, r && failed ? -ENOMEM : 0);
 		assert_memory_equal(whole, text, strlen(text) + (r == 0));
@@ -135,36 +140,30 @@ static void each_failure_is_told(look_fn *fn, const void *spec,
 }
 
 /* What is seen of the cells, which the call sorts: "q:70 q:60". */
-static const char *seen_of(const struct visible_spec *s,
-			   struct array_cell *cells, size_t n)
+static const char *seen_of(struct array_cell *cells, size_t n)
 {
 	static char text[TEXT_MAX];
 
 	array_sort(cells, n);
-	assert_int_equal(look(s, cells, n, 0, text), 0);
+	assert_int_equal(look(cells, n, 0, text), 0);
 	return text;
 }
 
-static const char *seen(const struct visible_spec *s, const char *text)
+static const char *seen(const char *text)
 {
 	struct array_cell cells[CELLS_MAX];
 	size_t n = cells_of(text, cells);
 
 	array_sort(cells, n);
-	each_failure_is_told(look, s, cells, n);
-	return seen_of(s, cells, n);
+	each_failure_is_told(look, cells, n);
+	return seen_of(cells, n);
 }
 
-/* A merge, and whether it has all files. */
-struct merge {
-	const struct retain_spec *spec;
-	bool whole;
-};
+static bool whole; /* the merge has all files */
 
-static int merge(const void *spec, const struct array_cell *cells, size_t n,
-		 unsigned fails, char text[TEXT_MAX])
+static int merge(const struct array_cell *cells, size_t n, unsigned fails,
+		 char text[TEXT_MAX])
 {
-	const struct merge *m = spec;
 	struct array_cursor c;
 	struct retain *retain;
 	struct entry e;
@@ -174,11 +173,11 @@ static int merge(const void *spec, const struct array_cell *cells, size_t n,
 	array_cursor(&c, cells, n);
 	text[0] = '\0';
 	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
-	r = retain_new(m->spec, &retain);
+	r = retain_new(&written, &retain);
 	if (r < 0)
 		return r;
 	c.fails = fails;
-	retain_row(retain, &c.base, m->whole);
+	retain_row(retain, &c.base, whole);
 	while ((r = retain_next(retain, &e)) == 1) {
 		len += note(text, len, &e);
 		len += (size_t)sprintf(text + len, "s%d", (int)e.seq);
@@ -190,16 +189,16 @@ static int merge(const void *spec, const struct array_cell *cells, size_t n,
 }
 
 /* What a merge of the cells writes: "q:70s5 q:60s0". */
-static const char *kept(const struct retain_spec *s, bool whole, const char *of)
+static const char *kept(bool of_all, const char *of)
 {
 	static char text[TEXT_MAX];
-	const struct merge m = {s, whole};
 	struct array_cell cells[CELLS_MAX];
 	size_t n = cells_of(of, cells);
 
+	whole = of_all;
 	array_sort(cells, n);
-	each_failure_is_told(merge, &m, cells, n);
-	assert_int_equal(merge(&m, cells, n, 0, text), 0);
+	each_failure_is_told(merge, cells, n);
+	assert_int_equal(merge(cells, n, 0, text), 0);
 	return text;
 }
 
@@ -210,11 +209,8 @@ static const char *kept(const struct retain_spec *s, bool whole, const char *of)
  */
 TEST(a_marker_hides_only_what_was_written_before_it)
 {
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
-
-	assert_string_equal(seen(&s, "q:90s9 q:70dcs6 q:70s5 q:60s7"),
-			    "q:90 q:60");
+	family.versions = 3;
+	assert_string_equal(seen("q:90s9 q:70dcs6 q:70s5 q:60s7"), "q:90 q:60");
 }
 
 /*
@@ -224,10 +220,8 @@ TEST(a_marker_hides_only_what_was_written_before_it)
  */
 TEST(a_delete_does_not_bring_back_what_was_pushed_out)
 {
-	struct family_attrs a = attrs(2);
-	struct visible_spec s = all_of(&a);
-
-	assert_string_equal(seen(&s, "q:50ds4 q:50s3 q:40s2 q:30s1"), "q:40");
+	family.versions = 2;
+	assert_string_equal(seen("q:50ds4 q:50s3 q:40s2 q:30s1"), "q:40");
 }
 
 /*
@@ -237,11 +231,8 @@ TEST(a_delete_does_not_bring_back_what_was_pushed_out)
  */
 TEST(a_version_that_is_gone_leaves_room)
 {
-	struct family_attrs a = attrs(2);
-	struct visible_spec s = all_of(&a);
-
-	assert_string_equal(seen(&s, "q:50ds2 q:50s1 q:40s3 q:30s4"),
-			    "q:40 q:30");
+	family.versions = 2;
+	assert_string_equal(seen("q:50ds2 q:50s1 q:40s3 q:30s4"), "q:40 q:30");
 }
 
 /*
@@ -252,61 +243,48 @@ TEST(a_version_that_is_gone_leaves_room)
  */
 TEST(what_was_pushed_out_pushes_out_nothing)
 {
-	struct family_attrs a = attrs(2);
-	struct visible_spec s = all_of(&a);
-
-	assert_string_equal(seen(&s, "q:50ds4 q:50s1 q:40s2 q:30s3 q:20s5"),
+	family.versions = 2;
+	assert_string_equal(seen("q:50ds4 q:50s1 q:40s2 q:30s3 q:20s5"),
 			    "q:40 q:20");
 }
 
 TEST(the_later_put_of_a_timestamp_replaces_the_earlier)
 {
-	struct family_attrs a = attrs(2);
-	struct visible_spec s = all_of(&a);
-
-	assert_string_equal(seen(&s, "q:50s1 q:50s2 q:50s4 q:40s3"),
-			    "q:50 q:40");
+	family.versions = 2;
+	assert_string_equal(seen("q:50s1 q:50s2 q:50s4 q:40s3"), "q:50 q:40");
 }
 
 TEST(family_markers_speak_for_every_column)
 {
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
-
-	assert_string_equal(seen(&s, ":60dfs5 :80dfvs6 :50s1 a:80s2 a:70s3 "
-				     "a:60s4 b:60s7 b:80s8"),
+	family.versions = 3;
+	assert_string_equal(seen(":60dfs5 :80dfvs6 :50s1 a:80s2 a:70s3 "
+				 "a:60s4 b:60s7 b:80s8"),
 			    "a:70 b:80 b:60");
 }
 
 TEST(a_range_of_time_does_not_show_what_was_pushed_out)
 {
-	struct family_attrs a = attrs(2);
-	struct visible_spec s = all_of(&a);
-
-	s.ts_max = 40;
-	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "");
-	s.ts_min = 40;
-	s.ts_max = 50;
-	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "q:40");
+	family.versions = 2;
+	view.ts_max = 40;
+	assert_string_equal(seen("q:50s3 q:40s2 q:30s1"), "");
+	view.ts_min = 40;
+	view.ts_max = 50;
+	assert_string_equal(seen("q:50s3 q:40s2 q:30s1"), "q:40");
 }
 
 TEST(expired_is_strictly_older_than_ttl)
 {
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
-
-	a.ttl_ms = 100;
-	assert_string_equal(seen(&s, "q:900s3 q:899s2 z:899s1"), "q:900");
+	family.versions = 3;
+	family.ttl_ms = 100;
+	assert_string_equal(seen("q:900s3 q:899s2 z:899s1"), "q:900");
 }
 
 TEST(min_versions_are_seen_though_expired)
 {
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
-
-	a.ttl_ms = 100;
-	a.min_versions = 2;
-	assert_string_equal(seen(&s, "q:950s4 q:80s3 q:70s2"), "q:950 q:80");
+	family.versions = 3;
+	family.ttl_ms = 100;
+	family.min_versions = 2;
+	assert_string_equal(seen("q:950s4 q:80s3 q:70s2"), "q:950 q:80");
 }
 
 /*
@@ -315,43 +293,35 @@ TEST(min_versions_are_seen_though_expired)
  */
 TEST(a_loan_pushes_out_nothing_for_good)
 {
-	struct family_attrs a = attrs(1);
-	struct visible_spec s = all_of(&a);
-
-	assert_string_equal(seen(&s, "q:50s2t5000 q:40s1"), "q:50");
-	assert_string_equal(seen(&s, "q:50s2t5 q:40s1"), "q:40");
-	assert_string_equal(seen(&s, "q:50ds3 q:50s2t5000 q:40s1"), "q:40");
-	assert_string_equal(seen(&s, "q:950s1t50"), "q:950");
-	assert_string_equal(seen(&s, "q:950s1t49"), "");
+	assert_string_equal(seen("q:50s2t5000 q:40s1"), "q:50");
+	assert_string_equal(seen("q:50s2t5 q:40s1"), "q:40");
+	assert_string_equal(seen("q:50ds3 q:50s2t5000 q:40s1"), "q:40");
+	assert_string_equal(seen("q:950s1t50"), "q:950");
+	assert_string_equal(seen("q:950s1t49"), "");
 }
 
 TEST(in_the_classic_order_markers_hide_later_puts_too)
 {
-	struct family_attrs a = attrs(2);
-	struct visible_spec s = all_of(&a);
-
-	a.new_version_behavior = false;
-	assert_string_equal(seen(&s, "q:70dcs1 q:90s2 q:70s3 q:60s4"), "q:90");
+	family.versions = 2;
+	family.new_version_behavior = false;
+	assert_string_equal(seen("q:70dcs1 q:90s2 q:70s3 q:60s4"), "q:90");
 	/* Deleting the newest uncovers one over the limit. */
-	assert_string_equal(seen(&s, "q:50ds4 q:50s3 q:40s2 q:30s1"),
-			    "q:40 q:30");
+	assert_string_equal(seen("q:50ds4 q:50s3 q:40s2 q:30s1"), "q:40 q:30");
 	/* Versions are counted within the range. */
-	s.ts_max = 40;
-	assert_string_equal(seen(&s, "q:50s3 q:40s2 q:30s1"), "q:30");
+	view.ts_max = 40;
+	assert_string_equal(seen("q:50s3 q:40s2 q:30s1"), "q:30");
 }
 
 TEST(with_keep_deleted_a_range_looks_behind_a_marker)
 {
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
-
-	a.keep_deleted = KEEP_DELETED_YES;
+	family.versions = 3;
+	family.keep_deleted = KEEP_DELETED_YES;
 	for (int nvb = 0; nvb < 2; nvb++) {
-		a.new_version_behavior = nvb;
-		s.ts_max = 70;
-		assert_string_equal(seen(&s, "q:70dcs2 q:60s1"), "q:60");
-		s.ts_max = 71;
-		assert_string_equal(seen(&s, "q:70dcs2 q:60s1"), "");
+		family.new_version_behavior = nvb;
+		view.ts_max = 70;
+		assert_string_equal(seen("q:70dcs2 q:60s1"), "q:60");
+		view.ts_max = 71;
+		assert_string_equal(seen("q:70dcs2 q:60s1"), "");
 	}
 }
 
@@ -432,29 +402,29 @@ TEST(a_guide_that_ends_anywhere_changes_no_answer)
 			   .calls = &calls,
 			   .left = &left};
 	size_t n = deep_column(cells, t.alive);
-	struct family_attrs a = attrs(1000);
-	struct visible_spec s = all_of(&a);
 	char *expected;
 
+	family.versions = 1000;
 	for (unsigned c = 0; c < 2 * 3 * 2; c++) {
-		a.new_version_behavior = c % 2;
-		s.versions = limits[c / 2 % 3];
-		s.ts_max = c / 6 ? 150 : INT64_MAX;
-		s.guide = NULL;
-		expected = strdup(seen_of(&s, cells, n));
-		s.guide = &t.base;
+		family.new_version_behavior = c % 2;
+		view.versions = limits[c / 2 % 3];
+		view.ts_max = c / 6 ? 150 : INT64_MAX;
+		view.guide = NULL;
+		expected = strdup(seen_of(cells, n));
+		view.guide = &t.base;
 		for (unsigned k = 0; k < 8; k++) {
 			calls = 0;
 			left = k;
 			t.base.patience = 2 + k % 3;
 			t.known = k % 2;
-			assert_string_equal(seen_of(&s, cells, n), expected);
+			assert_string_equal(seen_of(cells, n), expected);
 			/* It knows nothing of the classic order. */
-			assert_int_equal(calls > 0, a.new_version_behavior);
+			assert_int_equal(calls > 0,
+					 family.new_version_behavior);
 		}
 		t.known = true;
 		left = UINT32_MAX;
-		each_failure_is_told(look, &s, cells, n);
+		each_failure_is_told(look, cells, n);
 		free(expected);
 	}
 }
@@ -472,24 +442,23 @@ TEST(a_guide_changes_no_answer_of_what_expires)
 			   .calls = &calls,
 			   .left = &left};
 	size_t n = deep_column(cells, t.alive);
-	struct family_attrs a = attrs(1000);
-	struct visible_spec s = all_of(&a);
 
+	family.versions = 1000;
 	/* Now is 1000: up to 150, 50, and all have expired. */
 	for (uint64_t ttl = 700; ttl <= 950; ttl += 50) {
 		for (int i = 0; i < 3; i++) {
 			char *expected;
 
-			a.ttl_ms = ttl;
-			a.min_versions = least[i];
-			s.guide = NULL;
-			expected = strdup(seen_of(&s, cells, n));
-			s.guide = &t.base;
+			family.ttl_ms = ttl;
+			family.min_versions = least[i];
+			view.guide = NULL;
+			expected = strdup(seen_of(cells, n));
+			view.guide = &t.base;
 			/* Of more patience than is asked for at once, too. */
 			for (unsigned k = 2; k < 100; k += 32) {
 				t.base.patience = k;
 				t.known = k % 64 == 2;
-				assert_string_equal(seen_of(&s, cells, n),
+				assert_string_equal(seen_of(cells, n),
 						    expected);
 			}
 			free(expected);
@@ -511,11 +480,10 @@ TEST(a_guide_is_asked_until_all_are_shown)
 				    .found_hidden = forget_hidden},
 			   .calls = &calls,
 			   .left = &left};
-	struct family_attrs a = attrs(UINT32_MAX);
-	struct visible_spec s = all_of(&a);
 	char *expected;
 	size_t n = 0;
 
+	family.versions = UINT32_MAX;
 	for (int ts = 1; ts <= DEEP; ts++) {
 		t.alive[ts] = ts <= DEEP - 100;
 		cells[n++] = (struct array_cell){"r", "q", ts, PUT, ts};
@@ -523,9 +491,9 @@ TEST(a_guide_is_asked_until_all_are_shown)
 			cells[n++] = (struct array_cell){"r", "q", ts, DEL,
 							 1000 + ts};
 	}
-	expected = strdup(seen_of(&s, cells, n));
-	s.guide = &t.base;
-	assert_string_equal(seen_of(&s, cells, n), expected);
+	expected = strdup(seen_of(cells, n));
+	view.guide = &t.base;
+	assert_string_equal(seen_of(cells, n), expected);
 	assert_true(calls > 3);
 	free(expected);
 }
@@ -543,24 +511,23 @@ TEST(a_guide_that_may_know_is_asked_after_a_few)
 			   .calls = &calls,
 			   .left = &left};
 	size_t n = deep_column(cells, t.alive);
-	struct family_attrs a = attrs(1000);
-	struct visible_spec s = all_of(&a);
 
-	s.guide = &t.base;
-	s.ts_min = 7;
-	s.ts_max = 8;
+	family.versions = 1000;
+	view.guide = &t.base;
+	view.ts_min = 7;
+	view.ts_max = 8;
 	for (int known = 0; known < 2; known++) {
 		t.known = known;
 		left = UINT32_MAX;
 		calls = 0;
-		assert_string_equal(seen_of(&s, cells, n), "q:7");
+		assert_string_equal(seen_of(cells, n), "q:7");
 		assert_int_equal(calls > 0, known);
 	}
 	/* Where it did not know it is asked again, when the patience ends. */
 	t.base.patience = 40;
 	left = 0;
 	calls = 0;
-	assert_string_equal(seen_of(&s, cells, n), "q:7");
+	assert_string_equal(seen_of(cells, n), "q:7");
 	assert_int_equal(calls, 2);
 }
 
@@ -580,15 +547,14 @@ TEST(a_guide_is_asked_at_once_for_a_single_version)
 			   .known = true,
 			   .calls = &calls,
 			   .left = &left};
-	struct family_attrs a = attrs(1000);
-	struct visible_spec s = all_of(&a);
 
-	s.guide = &t.base;
-	s.ts_max = 6;
-	assert_string_equal(seen_of(&s, cells, 3), "q:5");
+	family.versions = 1000;
+	view.guide = &t.base;
+	view.ts_max = 6;
+	assert_string_equal(seen_of(cells, 3), "q:5");
 	assert_int_equal(calls, 0);
-	s.ts_min = 5;
-	assert_string_equal(seen_of(&s, cells, 3), "q:5");
+	view.ts_min = 5;
+	assert_string_equal(seen_of(cells, 3), "q:5");
 	assert_int_equal(calls, 1);
 }
 
@@ -606,47 +572,42 @@ TEST(a_guide_is_asked_for_no_version_below_the_range)
 			   .known = true,
 			   .calls = &calls,
 			   .left = &left};
-	struct family_attrs a = attrs(1000);
-	struct visible_spec s = all_of(&a);
 
+	family.versions = 1000;
 	for (int ts = 1; ts <= 7; ts++)
 		t.alive[ts] = ts != 6;
-	s.guide = &t.base;
-	s.ts_min = 6;
-	s.ts_max = 7;
-	assert_string_equal(seen_of(&s, cells, 2), "");
+	view.guide = &t.base;
+	view.ts_min = 6;
+	view.ts_max = 7;
+	assert_string_equal(seen_of(cells, 2), "");
 	assert_int_equal(calls, 1);
 }
 
 /* What is beyond the range of 64 bits has not expired. */
 TEST(no_difference_of_times_is_too_large)
 {
-	struct family_attrs a = attrs(1);
-	struct visible_spec s = all_of(&a);
-	struct retain_spec merge = {
-		.attrs = &a, .now_ms = 1000, .put_ts_min = INT64_MIN};
-
-	s.ts_min = INT64_MIN;
-	assert_string_equal(seen(&s, "q:-9223372036854775808s1t5"), "q:0");
-	assert_string_equal(seen(&s, "q:990s1t5"), "");
-	assert_string_equal(kept(&merge, true, "q:-9223372036854775808s1t5"),
-			    "q:0s1");
-	assert_string_equal(kept(&merge, true, "q:990s1t5"), "");
+	written.put_ts_min = INT64_MIN;
+	view.ts_min = INT64_MIN;
+	assert_string_equal(seen("q:-9223372036854775808s1t5"), "q:0");
+	assert_string_equal(seen("q:990s1t5"), "");
+	assert_string_equal(kept(true, "q:-9223372036854775808s1t5"), "q:0s1");
+	assert_string_equal(kept(true, "q:990s1t5"), "");
 	/* Nor what is of the future. */
-	assert_string_equal(seen(&s, "q:2000s1t5"), "q:2000");
-	assert_string_equal(kept(&merge, true, "q:2000s1t5"), "q:2000s1");
+	assert_string_equal(seen("q:2000s1t5"), "q:2000");
+	assert_string_equal(kept(true, "q:2000s1t5"), "q:2000s1");
 	/* The ttls of families. */
-	a.ttl_ms = (uint64_t)INT64_MAX + 5;
-	assert_true(visible_expired_before(&a, 1000) == INT64_MIN);
-	assert_true(visible_expired_before(&a, -10) == INT64_MIN);
-	assert_string_equal(seen(&s, "q:5s1"), "q:5");
-	assert_string_equal(kept(&merge, true, "q:5s1"), "q:5s0");
-	a.ttl_ms = 100;
-	assert_true(visible_expired_before(&a, INT64_MIN + 99) == INT64_MIN);
-	assert_true(visible_expired_before(&a, INT64_MIN + 101) ==
+	family.ttl_ms = (uint64_t)INT64_MAX + 5;
+	assert_true(visible_expired_before(&family, 1000) == INT64_MIN);
+	assert_true(visible_expired_before(&family, -10) == INT64_MIN);
+	assert_string_equal(seen("q:5s1"), "q:5");
+	assert_string_equal(kept(true, "q:5s1"), "q:5s0");
+	family.ttl_ms = 100;
+	assert_true(visible_expired_before(&family, INT64_MIN + 99) ==
+		    INT64_MIN);
+	assert_true(visible_expired_before(&family, INT64_MIN + 101) ==
 		    INT64_MIN + 1);
-	merge.now_ms = INT64_MIN + 99;
-	assert_string_equal(kept(&merge, true, "q:5s1"), "q:5s0");
+	written.now_ms = INT64_MIN + 99;
+	assert_string_equal(kept(true, "q:5s1"), "q:5s0");
 }
 
 /* It stands behind what the scan before it has shown. */
@@ -657,16 +618,15 @@ TEST(a_column_is_sought_from_a_marker_that_was_shown)
 				     {"r", "p", 90, PUT, 1},
 				     {"r", "q", 90, PUT, 2},
 				     {"r", "q", 60, PUT, 3}};
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
 
-	s.raw = true;
+	family.versions = 3;
+	view.raw = true;
 	for (size_t n = 2; n <= 5; n += 3) {
 		struct array_cursor c;
 		struct visible *v;
 
 		array_cursor(&c, cells, n);
-		assert_int_equal(visible_new(&s, &v), 0);
+		assert_int_equal(visible_new(&view, &v), 0);
 		assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
 		visible_row(v, &c.base);
 		for (int i = 0; i < (n == 2 ? 2 : 1); i++) {
@@ -683,41 +643,35 @@ TEST(a_column_is_sought_from_a_marker_that_was_shown)
 
 TEST(raw_shows_all_but_duplicates)
 {
-	struct family_attrs a = attrs(1);
-	struct visible_spec s = all_of(&a);
-
-	a.ttl_ms = 1;
-	s.raw = true;
+	family.ttl_ms = 1;
+	view.raw = true;
 	assert_string_equal(
-		seen(&s,
-		     ":80dfs9 q:70dcs3 q:70dcs2 q:70s5 q:70s1 q:60ds6 q:50s7"),
+		seen(":80dfs9 q:70dcs3 q:70dcs2 q:70s5 q:70s1 q:60ds6 q:50s7"),
 		":80df q:70dc q:70 q:60d q:50");
-	s.versions = 1;
-	assert_string_equal(
-		seen(&s, "q:70s5 q:70s1 q:60ds6 q:50s7 q:40ds8 z:40s4"),
-		"q:70 q:60d z:40");
+	view.versions = 1;
+	assert_string_equal(seen("q:70s5 q:70s1 q:60ds6 q:50s7 q:40ds8 z:40s4"),
+			    "q:70 q:60d z:40");
 	/* But for who asks for them; a copy of one entry is none. */
-	s.versions = 0;
-	s.replaced = true;
+	view.versions = 0;
+	view.replaced = true;
 	assert_string_equal(
-		seen(&s, ":80dfs9 :80dfs8 q:70s5 q:70s5 q:70s1 q:60ds6"),
+		seen(":80dfs9 :80dfs8 q:70s5 q:70s5 q:70s1 q:60ds6"),
 		":80df :80df q:70 q:70 q:60d");
 }
 
 TEST(the_rest_of_many_versions_is_sought_past)
 {
 	static struct array_cell cells[1002];
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
 	struct array_cursor c;
 	struct visible *v;
 
+	family.versions = 3;
 	for (int i = 0; i < 1001; i++)
 		cells[i] = (struct array_cell){"r", "a", 2000 - i, PUT,
 					       (uint64_t)(2000 - i)};
 	cells[1001] = (struct array_cell){"r", "b", 1, PUT, 1};
 	array_cursor(&c, cells, 1002);
-	assert_int_equal(visible_new(&s, &v), 0);
+	assert_int_equal(visible_new(&view, &v), 0);
 	cursor_seek_row(&c.base, bytes_str(""));
 	visible_row(v, &c.base);
 	for (int i = 0; i < 4; i++)
@@ -737,13 +691,12 @@ TEST(a_sought_column_knows_its_markers)
 		{"r", "b", 70, PUT, 9},	 {"r", "b", 60, PUT, 4},
 		{"r", "c", 55, PUT, 3},	 {"r", "d", 40, PUT, 6},
 	};
-	struct family_attrs a = attrs(3);
-	struct visible_spec s = all_of(&a);
 	struct array_cursor c;
 	struct visible *v;
 
+	family.versions = 3;
 	array_cursor(&c, cells, 8);
-	assert_int_equal(visible_new(&s, &v), 0);
+	assert_int_equal(visible_new(&view, &v), 0);
 	cursor_seek_row(&c.base, bytes_str(""));
 	visible_row(v, &c.base);
 	assert_int_equal(visible_seek(v, bytes_str("b"), 77), 1);
@@ -754,24 +707,17 @@ TEST(a_sought_column_knows_its_markers)
 	visible_free(v);
 }
 
-static struct retain_spec a_merge(const struct family_attrs *a)
-{
-	return (struct retain_spec){.attrs = a, .now_ms = 1000};
-}
-
 TEST(a_slice_lets_go_of_what_no_context_can_need)
 {
-	struct family_attrs a = attrs(2);
-	struct retain_spec s = a_merge(&a);
-
+	family.versions = 2;
 	/* Under a wide marker, which stays. */
-	assert_string_equal(kept(&s, false, "q:50dcs6 q:40ds4 q:30s5 q:20s7"),
+	assert_string_equal(kept(false, "q:50dcs6 q:40ds4 q:30s5 q:20s7"),
 			    "q:50dcs6 q:20s7");
 	/* Pushed out by two of the slice. */
-	assert_string_equal(kept(&s, false, "q:50s6 q:40s4 q:30s5"),
+	assert_string_equal(kept(false, "q:50s6 q:40s4 q:30s5"),
 			    "q:50s6 q:40s4");
 	/* Replaced. */
-	assert_string_equal(kept(&s, false, "q:50s6 q:50s4"), "q:50s6");
+	assert_string_equal(kept(false, "q:50s6 q:50s4"), "q:50s6");
 }
 
 /*
@@ -780,13 +726,11 @@ TEST(a_slice_lets_go_of_what_no_context_can_need)
  */
 TEST(a_slice_keeps_a_put_under_a_one_version_marker)
 {
-	struct family_attrs a = attrs(2);
-	struct retain_spec s = a_merge(&a);
-
-	s.version_markers = true;
-	assert_string_equal(kept(&s, false, "q:50ds3 q:50s2 q:40s1"),
+	family.versions = 2;
+	written.version_markers = true;
+	assert_string_equal(kept(false, "q:50ds3 q:50s2 q:40s1"),
 			    "q:50ds3 q:50s2 q:40s1");
-	assert_string_equal(kept(&s, true, "q:50ds3 q:50s2 q:40s1"), "q:40s0");
+	assert_string_equal(kept(true, "q:50ds3 q:50s2 q:40s1"), "q:40s0");
 }
 
 /*
@@ -800,13 +744,11 @@ TEST(a_slice_keeps_a_put_under_a_one_version_marker)
  */
 TEST(a_slice_cannot_tell_who_lived_where_versions_end)
 {
-	struct family_attrs a = attrs(2);
-	struct retain_spec s = a_merge(&a);
-
-	s.version_markers = true;
-	assert_string_equal(kept(&s, false, "q:50s5 q:45ds3 q:40s2 q:30s4"),
+	family.versions = 2;
+	written.version_markers = true;
+	assert_string_equal(kept(false, "q:50s5 q:45ds3 q:40s2 q:30s4"),
 			    "q:50s5 q:45ds3 q:40s2 q:30s4");
-	assert_string_equal(kept(&s, true, "q:50s5 q:45ds3 q:40s2 q:30s4"),
+	assert_string_equal(kept(true, "q:50s5 q:45ds3 q:40s2 q:30s4"),
 			    "q:50s0 q:40s0");
 }
 
@@ -819,29 +761,23 @@ TEST(a_slice_cannot_tell_who_lived_where_versions_end)
 TEST(a_snapshot_keeps_what_it_sees)
 {
 	static const uint64_t at5[] = {5};
-	struct family_attrs a = attrs(1);
-	struct retain_spec s = a_merge(&a);
 
-	s.version_markers = true;
-	s.snapshots = at5;
-	s.nsnapshots = 1;
-	assert_string_equal(
-		kept(&s, true, "q:50s3 q:50dcs7 q:40s1 q:40ds2 q:30s8"),
-		"q:50dcs7 q:50s0 q:30s8");
+	written.version_markers = true;
+	written.snapshots = at5;
+	written.nsnapshots = 1;
+	assert_string_equal(kept(true, "q:50s3 q:50dcs7 q:40s1 q:40ds2 q:30s8"),
+			    "q:50dcs7 q:50s0 q:30s8");
 }
 
 TEST(expired_puts_go_but_for_min_versions)
 {
-	struct family_attrs a = attrs(3);
-	struct retain_spec s = a_merge(&a);
-
-	a.ttl_ms = 100;
-	assert_string_equal(kept(&s, true, "q:950s2 q:90ds4 q:80s3"),
-			    "q:950s0");
-	a.min_versions = 1;
-	assert_string_equal(kept(&s, true, "q:950s2 q:80s3"), "q:950s0 q:80s0");
-	a.ttl_ms = TTL_FOREVER;
-	assert_string_equal(kept(&s, true, "q:50s2t5 q:40s3t5000"), "q:40s3");
+	family.versions = 3;
+	family.ttl_ms = 100;
+	assert_string_equal(kept(true, "q:950s2 q:90ds4 q:80s3"), "q:950s0");
+	family.min_versions = 1;
+	assert_string_equal(kept(true, "q:950s2 q:80s3"), "q:950s0 q:80s0");
+	family.ttl_ms = TTL_FOREVER;
+	assert_string_equal(kept(true, "q:50s2t5 q:40s3t5000"), "q:40s3");
 }
 
 /*
@@ -850,108 +786,90 @@ TEST(expired_puts_go_but_for_min_versions)
  */
 TEST(what_expired_in_a_slice_uncovers_nothing)
 {
-	struct family_attrs a = attrs(1);
-	struct retain_spec s = a_merge(&a);
-
-	a.ttl_ms = 100;
-	assert_string_equal(kept(&s, false, "q:80s3"), "q:80s3");
-	assert_string_equal(kept(&s, true, "q:80s3"), "");
-	s.flush = true;
-	assert_string_equal(kept(&s, false, "q:80s3"), "q:80s3");
-	a.new_version_behavior = false;
-	s.trim = true;
-	assert_string_equal(kept(&s, false, "q:80s3 q:75dcs4"),
-			    "q:80s3 q:75dcs4");
-	s.flush = s.trim = false;
-	assert_string_equal(kept(&s, false, "q:80s3 q:75dcs4"),
-			    "q:80s3 q:75dcs4");
+	family.ttl_ms = 100;
+	assert_string_equal(kept(false, "q:80s3"), "q:80s3");
+	assert_string_equal(kept(true, "q:80s3"), "");
+	written.flush = true;
+	assert_string_equal(kept(false, "q:80s3"), "q:80s3");
+	family.new_version_behavior = false;
+	written.trim = true;
+	assert_string_equal(kept(false, "q:80s3 q:75dcs4"), "q:80s3 q:75dcs4");
+	written.flush = written.trim = false;
+	assert_string_equal(kept(false, "q:80s3 q:75dcs4"), "q:80s3 q:75dcs4");
 }
 
 /* Of two files that have the same, as a crash between two commits leaves. */
 TEST(the_same_entry_twice_is_one)
 {
-	struct family_attrs a = attrs(3);
-	struct retain_spec s = a_merge(&a);
-
-	s.version_markers = true;
-	assert_string_equal(kept(&s, false, "q:50s5 q:50s5 q:40s4"),
+	family.versions = 3;
+	written.version_markers = true;
+	assert_string_equal(kept(false, "q:50s5 q:50s5 q:40s4"),
 			    "q:50s5 q:40s4");
 }
 
 TEST(a_flush_writes_what_was_written)
 {
-	struct family_attrs a = attrs(1);
-	struct retain_spec s = a_merge(&a);
-
-	s.flush = true;
-	assert_string_equal(kept(&s, false, "q:50dcs6 q:40s5 q:30s4"),
+	written.flush = true;
+	assert_string_equal(kept(false, "q:50dcs6 q:40s5 q:30s4"),
 			    "q:50dcs6 q:40s5 q:30s4");
 }
 
 TEST(classic_excess_and_markers_go_in_a_major_one_only)
 {
-	struct family_attrs a = attrs(1);
-	struct retain_spec s = a_merge(&a);
-
-	a.new_version_behavior = false;
-	assert_string_equal(kept(&s, true, "q:60s1 q:50s3 q:40dcs2 q:30s4"),
+	family.new_version_behavior = false;
+	assert_string_equal(kept(true, "q:60s1 q:50s3 q:40dcs2 q:30s4"),
 			    "q:60s0 q:50s0 q:40dcs2");
-	s.major = true;
-	assert_string_equal(kept(&s, true, "q:60s1 q:50s3 q:40dcs2 q:30s4"),
+	written.major = true;
+	assert_string_equal(kept(true, "q:60s1 q:50s3 q:40dcs2 q:30s4"),
 			    "q:60s0");
-	a.versions = 9;
-	a.min_versions = 2;
-	a.ttl_ms = 100;
-	assert_string_equal(kept(&s, true, "q:950s1 q:70s2 q:60s3"),
+	family.versions = 9;
+	family.min_versions = 2;
+	family.ttl_ms = 100;
+	assert_string_equal(kept(true, "q:950s1 q:70s2 q:60s3"),
 			    "q:950s0 q:70s0");
 }
 
 TEST(keep_deleted_counts_what_is_deleted)
 {
-	struct family_attrs a = attrs(2);
-	struct retain_spec s = a_merge(&a);
-
-	a.new_version_behavior = false;
-	a.keep_deleted = KEEP_DELETED_YES;
-	s.major = true;
-	s.put_ts_min = 30;
+	family.versions = 2;
+	family.new_version_behavior = false;
+	family.keep_deleted = KEEP_DELETED_YES;
+	written.major = true;
+	written.put_ts_min = 30;
 	assert_string_equal(
-		kept(&s, true, "q:50s1 q:45ds3 q:40s2 q:35dcs4 q:30s5 q:20ds6"),
+		kept(true, "q:50s1 q:45ds3 q:40s2 q:35dcs4 q:30s5 q:20ds6"),
 		"q:50s1 q:45ds3 q:40s2 q:35dcs4");
 	/* No put is left that the older markers could hide. */
-	s.put_ts_min = 40;
+	written.put_ts_min = 40;
 	assert_string_equal(
-		kept(&s, true, ":39dfs7 q:50s1 q:45ds3 q:40s2 q:35dcs4"),
+		kept(true, ":39dfs7 q:50s1 q:45ds3 q:40s2 q:35dcs4"),
 		"q:50s1 q:45ds3 q:40s2");
 	/* A marker that has expired goes, but among the least versions. */
-	a.ttl_ms = 100;
-	assert_string_equal(kept(&s, true, "q:950s1 q:45ds3 q:42s2"),
-			    "q:950s1");
-	a.min_versions = 2;
-	assert_string_equal(kept(&s, true, "q:950s1 q:45ds3 q:42s2"),
+	family.ttl_ms = 100;
+	assert_string_equal(kept(true, "q:950s1 q:45ds3 q:42s2"), "q:950s1");
+	family.min_versions = 2;
+	assert_string_equal(kept(true, "q:950s1 q:45ds3 q:42s2"),
 			    "q:950s1 q:45ds3 q:42s2");
-	a.ttl_ms = TTL_FOREVER;
-	s.major = false;
-	s.trim = true;
+	family.ttl_ms = TTL_FOREVER;
+	written.major = false;
+	written.trim = true;
 	assert_string_equal(
-		kept(&s, false, "q:50s1 q:40s2 q:35dcs4 q:30s5 q:20ds6"),
+		kept(false, "q:50s1 q:40s2 q:35dcs4 q:30s5 q:20ds6"),
 		"q:50s1 q:40s2 q:35dcs4");
 }
 
 TEST(keep_deleted_ttl_deletes_when_the_marker_expires)
 {
-	struct family_attrs a = attrs(9);
-	struct retain_spec s = a_merge(&a);
-
-	a.new_version_behavior = false;
-	a.keep_deleted = KEEP_DELETED_TTL;
-	a.ttl_ms = 100;
-	a.min_versions = 1;
-	s.trim = true;
-	assert_string_equal(kept(&s, false, "q:80dcs2 q:70s1"), "q:80dcs2");
-	s.trim = false;
-	s.major = true;
-	assert_string_equal(kept(&s, true, "q:950dcs2 q:940s1 q:80dcs4 q:70s3"),
+	family.versions = 9;
+	family.new_version_behavior = false;
+	family.keep_deleted = KEEP_DELETED_TTL;
+	family.ttl_ms = 100;
+	family.min_versions = 1;
+	written.trim = true;
+	assert_string_equal(kept(false, "q:80dcs2 q:70s1"), "q:80dcs2");
+	written.trim = false;
+	written.major = true;
+	assert_string_equal(kept(true, "q:950dcs2 q:940s1 q:80dcs4 q:70s3"),
 			    "q:950dcs2 q:940s1");
 }
 
