@@ -77,12 +77,8 @@ static void *reader(void *arg)
 static void put(struct table *t, int i)
 {
 	char value[16];
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str("f"),
-			   .qualifier = bytes_str("q"),
-			   .ts = TS_AUTO};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct change c = a_put("f", "q", TS_AUTO, "");
+	struct mutation m = change_of("r", &c);
 
 	snprintf(value, sizeof(value), "%d", i);
 	c.value = bytes_str(value);

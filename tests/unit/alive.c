@@ -156,8 +156,7 @@ static void mutate_both(struct pair *p, uint8_t op, uint32_t q, int64_t ts,
 						: qualifier_of(name, q),
 			   .ts = ts,
 			   .ttl_ms = ttl_ms};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 
 	snprintf(value, sizeof(value), "%u", (unsigned)(rng % 10000));
 	if (op == CHANGE_PUT)

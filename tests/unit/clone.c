@@ -34,8 +34,7 @@ static int restore(const char *name)
 static int mark(uint8_t op, int64_t ts)
 {
 	struct change c = {.op = op, .family = bytes_str("f"), .ts = ts};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 
 	if (op != CHANGE_DELETE_FAMILY)
 		c.qualifier = bytes_str("q");

@@ -242,8 +242,7 @@ TEST(what_a_lost_file_may_change_is_not_shown)
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
 			   .ts = 1};
-	struct mutation m = {
-		.row = bytes_str("b"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("b", &c);
 	unsigned long lost;
 
 	file_of("f", ROWS("a", "b", "c", "d"), "old");
@@ -473,8 +472,7 @@ static void delete_version(int64_t ts)
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
 			   .ts = ts};
-	struct mutation m = {
-		.row = bytes_str("a"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("a", &c);
 
 	assert_int_equal(table_mutate(the.s.table, &m, 0), 1);
 }

@@ -22,8 +22,7 @@ static int try_one(const char *family, uint8_t op, int64_t ts,
 			   .qualifier = bytes_str("q"),
 			   .ts = ts,
 			   .value = bytes_str(value)};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 
 	return table_mutate_try(the.table, &m);
 }
@@ -180,8 +179,7 @@ BOTH(a_delete_hides_what_was_before_and_not_what_comes)
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str("q"),
 			   .ts = TS_AUTO};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 
 	temp_put(&the, "r", "f", "q", 7, "seven");
 	assert_int_equal(table_mutate(the.table, &m, 0), 1);
@@ -236,8 +234,7 @@ BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables)
 {
 	struct change c = {
 		.op = CHANGE_DELETE_FAMILY, .family = bytes_str("f"), .ts = 5};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 	struct schema schema;
 
 	assert_int_equal(table_schema(the.table, &schema), 0);
@@ -256,11 +253,7 @@ BOTH(an_older_marker_hides_a_put_of_its_time_in_old_tables)
 
 BOTH(a_check_that_does_not_hold_changes_nothing)
 {
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str("f"),
-			   .qualifier = bytes_str("q"),
-			   .ts = TS_AUTO,
-			   .value = bytes_str("new")};
+	struct change c = a_put("f", "q", TS_AUTO, "new");
 	struct check k = {.op = CHECK_ABSENT,
 			  .family = bytes_str("f"),
 			  .qualifier = bytes_str("q")};
@@ -442,8 +435,7 @@ BOTH(a_ttl_of_a_cell_is_known_in_memory_and_in_files)
 			   .ts = TS_AUTO,
 			   .value = bytes_str("v"),
 			   .ttl_ms = 1000000};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 	struct table_info info;
 
 	assert_int_equal(temp_put(&the, "r", "f", "p", TS_AUTO, "v"), 1);
@@ -683,8 +675,7 @@ BOTH(a_long_value_is_kept_where_it_was_given)
 			    .ttl_ms = 3600000,
 			    .value = bytes_of(value, LONG),
 			    .piece = &p};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &ch, .nchanges = 1};
+	struct mutation m = change_of("r", &ch);
 	struct shared_buf hold;
 	struct cell c;
 

@@ -560,8 +560,7 @@ static int put_until_refused(const char *row, unsigned flags, int most)
 			   .family = bytes_str("f"),
 			   .ts = TS_AUTO,
 			   .value = bytes_of(value, sizeof(value))};
-	struct mutation m = {
-		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of(row, &c);
 	char qualifier[16];
 	int r = 1;
 
@@ -585,8 +584,7 @@ TEST(who_was_admitted_finds_room_where_nothing_is_flushed)
 {
 	struct os *os = sim_new(1);
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 	struct lsm *db;
 
 	the = on_disk(os);
@@ -618,8 +616,7 @@ TEST(a_calm_store_is_flushed_when_its_disk_is_nearly_full)
 {
 	struct os *os = sim_new(1);
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 	struct lsm *db;
 
 	the = on_disk(os);

@@ -10,13 +10,8 @@ static const struct store_ops *ops_of_store;
 /* Another's put comes when all looks of the wrapper are behind it. */
 static int put_and_alter(struct table *t, const struct alter *a)
 {
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str("f"),
-			   .qualifier = bytes_str("q"),
-			   .ts = 5,
-			   .value = bytes_str("late")};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct change c = a_put("f", "q", 5, "late");
+	struct mutation m = change_of("r", &c);
 
 	assert_int_equal(ops_of_store->mutate(t, &m, 0), 1);
 	return ops_of_store->table_alter(t, a);
@@ -368,13 +363,8 @@ static const char *versions_of(const struct snapshot *snap)
 
 static void put_version(int64_t ts)
 {
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str("f"),
-			   .qualifier = bytes_str("q"),
-			   .ts = ts,
-			   .value = bytes_str("v")};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct change c = a_put("f", "q", ts, "v");
+	struct mutation m = change_of("r", &c);
 
 	assert_int_equal(table_mutate(the.table, &m, 0), 1);
 }
@@ -435,8 +425,7 @@ BOTH(what_a_snapshot_hides_is_not_hidden_from_its_table)
 	struct snapshot *snap;
 	char q[16];
 	struct change c = {.op = CHANGE_PUT, .family = bytes_str("f"), .ts = 9};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 
 	for (int i = 0; i < N; i++) {
 		c.qualifier = bytes_of(q, (size_t)snprintf(q, 16, "%05d", i));
@@ -472,11 +461,7 @@ BOTH(a_scan_outlives_its_table)
 	char row[16];
 
 	for (int step = 0; step < 2; step++) {
-		struct change c = {.op = CHANGE_PUT,
-				   .family = bytes_str("f"),
-				   .qualifier = bytes_str("q"),
-				   .ts = TS_AUTO,
-				   .value = bytes_str("v")};
+		struct change c = a_put("f", "q", TS_AUTO, "v");
 		struct mutation m = {.changes = &c, .nchanges = 1};
 		struct table *t;
 		struct scan *sc;

@@ -102,12 +102,8 @@ TEST(a_put_looks_at_its_column_alone)
 		 .qualifier = bytes_str("q"),
 		 .ts = FUTURE},
 	};
-	struct change change = {.op = CHANGE_PUT,
-				.family = bytes_str("a"),
-				.qualifier = bytes_str("q"),
-				.ts = TS_AUTO};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct change change = a_put("a", "q", TS_AUTO, "");
+	struct mutation m = change_of("r", &change);
 	struct played_cluster c = {.cells = cells, .ncells = 3};
 
 	begin(&c);
@@ -123,13 +119,9 @@ TEST(a_put_looks_at_its_column_alone)
 /* Who is to know it before there is a value asks so. */
 TEST(that_no_time_is_left_is_known_before)
 {
-	const struct change last = {.op = CHANGE_PUT,
-				    .family = bytes_str("a"),
-				    .qualifier = bytes_str("q"),
-				    .ts = TS_MAX};
+	const struct change last = a_put("a", "q", TS_MAX, "");
 	struct change change = last;
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct mutation m = change_of("r", &change);
 	struct played_cluster c = {
 		.new_version_behavior = true, .cells = &last, .ncells = 1};
 
@@ -151,12 +143,8 @@ TEST(that_no_time_is_left_is_known_before)
 /* So is what the servers refuse, with nothing changed; for a second it is known. */
 TEST(that_a_put_is_refused_is_known_before)
 {
-	struct change change = {.op = CHANGE_PUT,
-				.family = bytes_str("a"),
-				.qualifier = bytes_str("q"),
-				.ts = 5};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct change change = a_put("a", "q", 5, "");
+	struct mutation m = change_of("r", &change);
 	struct played_cluster c = {0};
 
 	begin(&c);
@@ -178,11 +166,7 @@ TEST(that_a_put_is_refused_is_known_before)
 /* HBase would make a version behind the end of time, which cannot be read. */
 TEST(a_sum_is_not_put_behind_the_end_of_time)
 {
-	struct change last = {.op = CHANGE_PUT,
-			      .family = bytes_str("a"),
-			      .qualifier = bytes_str("q"),
-			      .value = bytes_str("12345678"),
-			      .ts = TS_MAX};
+	struct change last = a_put("a", "q", TS_MAX, "12345678");
 	struct change changes[] = {
 		{.op = CHANGE_APPEND,
 		 .family = last.family,
@@ -195,8 +179,7 @@ TEST(a_sum_is_not_put_behind_the_end_of_time)
 		 .delta = 1,
 		 .ts = TS_AUTO},
 	};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = changes, .nchanges = 1};
+	struct mutation m = change_of("r", changes);
 	struct played_cluster c = {
 		.cells = &last, .ncells = 1, .takes_sum = true};
 
@@ -237,8 +220,7 @@ static void assert_refused(const char *refusal, int err, const char *advice)
 {
 	struct change change = {
 		.op = CHANGE_PUT, .family = bytes_str("a"), .ts = TS_CLOCK};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct mutation m = change_of("r", &change);
 	struct played_cluster c = {.refusal = refusal};
 
 	begin(&c);
@@ -287,11 +269,7 @@ static void assert_told(struct played_cluster c, struct change change,
  */
 TEST(a_change_whose_answer_is_lost_may_be_done)
 {
-	const struct change there = {.op = CHANGE_PUT,
-				     .family = bytes_str("a"),
-				     .qualifier = bytes_str("q"),
-				     .value = bytes_str("12345678"),
-				     .ts = 5};
+	const struct change there = a_put("a", "q", 5, "12345678");
 	const struct check absent = {.op = CHECK_ABSENT,
 				     .family = bytes_str("b"),
 				     .qualifier = bytes_str("q")};

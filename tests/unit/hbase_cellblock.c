@@ -3,6 +3,7 @@
  * HBase 2.6.4.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/change.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_corpus.h"
@@ -154,11 +155,7 @@ TEST(a_marker_has_no_value)
 
 TEST(the_servers_clock_is_the_greatest_timestamp)
 {
-	const struct change change = {.op = CHANGE_PUT,
-				      .family = bytes_str("f"),
-				      .qualifier = bytes_str("q"),
-				      .ts = TS_CLOCK,
-				      .value = bytes_str("v")};
+	const struct change change = a_put("f", "q", TS_CLOCK, "v");
 	static const uint8_t want[] = {0,    0,	   0,	 24,   0,    0,	   0,
 				       15,   0,	   0,	 0,    1,    0,	   1,
 				       'r',  1,	   'f',	 'q',  0x7f, 0xff, 0xff,
@@ -205,13 +202,7 @@ TEST(the_longest_names_go_through)
 /* HBase takes it. Who meets it is told which cell it is. */
 TEST(a_cell_behind_the_end_of_time_is_named)
 {
-	const struct change change = {
-		.op = CHANGE_PUT,
-		.family = bytes_str("f"),
-		.qualifier = bytes_str("q"),
-		.ts = TS_MAX,
-		.value = bytes_str("v"),
-	};
+	const struct change change = a_put("f", "q", TS_MAX, "v");
 	struct buf b = {0};
 	struct encoder e = {.out = &b};
 	struct decoder d;

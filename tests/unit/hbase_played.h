@@ -15,6 +15,7 @@
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/hbase/master/admin_messages.h"
 #include "store/hbase/master/descriptor.h"
+#include "tests/unit/change.h"
 #include "tests/unit/hbase_server.h"
 
 #define CONNECTIONS_MAX 16

@@ -14,12 +14,8 @@ TEST(a_table_that_the_master_does_not_describe_is_used)
 	struct played_cluster c = {
 		.told = "x: Column family . does not exist in region t,,1.2. "
 			"in table 't', {NAME => 'a', VERSIONS => '5'}\n\tat"};
-	struct change change = {.op = CHANGE_PUT,
-				.family = bytes_str("a"),
-				.qualifier = bytes_str("q"),
-				.ts = 5};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct change change = a_put("a", "q", 5, "");
+	struct mutation m = change_of("r", &change);
 	struct schema schema = {0};
 
 	begin(&c);

@@ -44,11 +44,7 @@ EACH_TEST_IN(set_up, tear_down);
 
 static void put(struct temp_store *s, int n)
 {
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str(n % 2 ? "f" : "g"),
-			   .qualifier = bytes_str("q"),
-			   .ts = TS_AUTO,
-			   .value = bytes_str("some value")};
+	struct change c = a_put(n % 2 ? "f" : "g", "q", TS_AUTO, "some value");
 	struct mutation m = {.changes = &c, .nchanges = 1};
 	char row[16];
 

@@ -359,8 +359,7 @@ void assert_given_once(uint64_t node)
 void empty_row(const char *row)
 {
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
-	struct mutation m = {
-		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of(row, &c);
 	struct table *t;
 
 	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);

@@ -10,6 +10,7 @@
 #include <linux/fuse.h>
 
 #include "tests/unit/unit.h"
+#include "tests/unit/change.h"
 #include "fs/ops/fs_life.h"
 #include "fs/ops/ops.h"
 

@@ -424,15 +424,10 @@ TEST(who_checks_that_a_value_is_there_does_not_read_it)
 {
 	static const uint8_t ops[] = {CHECK_PRESENT, CHECK_VERSION_PRESENT,
 				      CHECK_NEWEST_TS};
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str("f"),
-			   .qualifier = bytes_str("q"),
-			   .value = bytes_str("value"),
-			   .ts = 5};
+	struct change c = a_put("f", "q", 5, "value");
 	struct check k = {
 		.family = c.family, .qualifier = c.qualifier, .ts = 5};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 	struct world w;
 
 	make(&w, 1);

@@ -157,8 +157,7 @@ static int forget(struct world *w)
 	struct change c = {.op = CHANGE_DELETE_FAMILY,
 			   .family = bytes_str("f"),
 			   .ts = TS_AUTO};
-	struct mutation m = {
-		.row = bytes_str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 
 	return table_mutate(w->s.table, &m, 0);
 }

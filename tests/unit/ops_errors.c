@@ -103,13 +103,8 @@ TEST(what_another_writer_was_first_with_is_told)
 {
 	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | O_EXCL,
 				    .mode = S_IFREG | 0644};
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str("f"),
-			   .qualifier = bytes_str("new"),
-			   .ts = TS_AUTO,
-			   .value = bytes_str("first")};
-	struct mutation m = {
-		.row = bytes_str("P"), .changes = &c, .nchanges = 1};
+	struct change c = a_put("f", "new", TS_AUTO, "first");
+	struct mutation m = change_of("P", &c);
 	struct fuse_flush_in flush = {0};
 	struct fuse_open_out out;
 	uint64_t table, row, node;

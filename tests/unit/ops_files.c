@@ -279,8 +279,7 @@ static void change_untold(uint8_t op, int64_t ts, const char *value)
 			   .qualifier = bytes_str("q"),
 			   .ts = ts,
 			   .value = bytes_str(value)};
-	struct mutation m = {
-		.row = bytes_str("P"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("P", &c);
 	struct table *t;
 
 	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);

@@ -499,8 +499,7 @@ static void write_one(struct temp_store *s, const char *row, uint8_t op,
 			   .family = bytes_str("f"),
 			   .qualifier = bytes_str(qualifier),
 			   .ts = ts};
-	struct mutation m = {
-		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of(row, &c);
 
 	assert_int_equal(table_mutate(s->table, &m, 0), 1);
 }

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "tests/unit/unit.h"
+#include "tests/unit/change.h"
 #include "store/front/args.h"
 #include "store/front/backend.h"
 #include "store/front/latency.h"
@@ -48,19 +49,15 @@ EACH_TEST_IN(begin, end);
 static int put(const char *row, const char *family, const char *qualifier,
 	       int64_t ts, const char *value)
 {
-	struct change c = {.op = CHANGE_PUT,
-			   .family = str(family),
-			   .qualifier = str(qualifier),
-			   .ts = ts,
-			   .value = str(value)};
-	struct mutation m = {.row = str(row), .changes = &c, .nchanges = 1};
+	struct change c = a_put(family, qualifier, ts, value);
+	struct mutation m = change_of(row, &c);
 
 	return table_mutate(the.t, &m, 0);
 }
 
 static int change(struct change c)
 {
-	struct mutation m = {.row = str("r"), .changes = &c, .nchanges = 1};
+	struct mutation m = change_of("r", &c);
 
 	return table_mutate(the.t, &m, 0);
 }

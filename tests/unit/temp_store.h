@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "store/store.h"
+#include "tests/unit/change.h"
 
 struct temp_store {
 	char path[64];
@@ -83,13 +84,8 @@ static inline int temp_put(struct temp_store *s, const char *row,
 			   const char *family, const char *qualifier,
 			   int64_t ts, const char *value)
 {
-	struct change c = {.op = CHANGE_PUT,
-			   .family = bytes_str(family),
-			   .qualifier = bytes_str(qualifier),
-			   .ts = ts,
-			   .value = bytes_str(value)};
-	struct mutation m = {
-		.row = bytes_str(row), .changes = &c, .nchanges = 1};
+	struct change c = a_put(family, qualifier, ts, value);
+	struct mutation m = change_of(row, &c);
 
 	return table_mutate(s->table, &m, 0);
 }
