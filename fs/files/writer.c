@@ -137,8 +137,10 @@ static int join(struct writer *w)
 	int64_t now_ms = monotonic_ms();
 	uint64_t named = 0;
 	struct stat st;
+	int r = writer_register(w);
 
-	writer_register(w);
+	if (r < 0)
+		return r;
 	nodes_find(fs->nodes, p->parent, bytes_str(p->name), &named);
 	if (w->type == WRITER_SCRATCH ||
 	    (named == p->node && !file_locks_let_renew(fs->nodes, named)))

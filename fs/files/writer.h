@@ -129,8 +129,9 @@ struct writers {
 /*
  * Has the file's writers, and who opens it, wait until writers_end() says what has
  * become of it. Who holds two files begins with the lesser node. @node 0 has none.
+ * 0; or -EINTR, the caller is gone (patience.h), and it has none.
  */
-void writers_hold(struct fs *fs, uint64_t node, struct writers *held);
+int writers_hold(struct fs *fs, uint64_t node, struct writers *held);
 /* Publishes what they owe: 0, or the first error, and then they owe it still. */
 int writers_settle(struct writers *held);
 void writers_end(struct writers *held, enum writer_state became);

@@ -67,7 +67,8 @@ static inline void writer_unref(struct writer *w)
 }
 
 void writer_free(struct open_file *f);
-void writer_register(struct writer *w);
+/* 0, or -EINTR: its caller is gone. */
+int writer_register(struct writer *w);
 void writer_unregister(struct writer *w);
 /*
  * Publishes what was written, and with @all what is owed. REQUIRES: lock, which

@@ -6,30 +6,39 @@
 #include "fs/files/writer_inside.h"
 #include "store/os/clock.h"
 
-/* Waits until nobody removes or renames the file. REQUIRES: ws->lock. */
-static void await_unheld(struct write_state *ws, uint64_t node)
+/*
+ * Waits until nobody removes or renames the file: 0, or -EINTR (patience.h).
+ * REQUIRES: ws->lock.
+ */
+static int await_unheld(struct write_state *ws, uint64_t node)
 {
 	struct writers *h = ws->held;
+	int r = 1;
 
-	while (h) {
+	while (h && r > 0) {
 		if (h->node != node) {
 			h = h->next;
 			continue;
 		}
-		pthread_cond_wait(&ws->settled_cond, &ws->lock);
+		r = patience_wait(&ws->settled_cond, &ws->lock, UINT64_MAX);
 		h = ws->held;
 	}
+	return r < 0 ? r : 0;
 }
 
-void writer_register(struct writer *w)
+int writer_register(struct writer *w)
 {
 	struct write_state *ws = w->fs->writes;
+	int r;
 
 	pthread_mutex_lock(&ws->lock);
-	await_unheld(ws, w->place.node);
-	sorted_insert(&ws->writers, &w->by_node);
-	ws->open = ws->writers.count;
+	r = await_unheld(ws, w->place.node);
+	if (r == 0) {
+		sorted_insert(&ws->writers, &w->by_node);
+		ws->open = ws->writers.count;
+	}
 	pthread_mutex_unlock(&ws->lock);
+	return r;
 }
 
 void writer_unregister(struct writer *w)
@@ -313,20 +322,24 @@ void writer_settled(struct fs *fs)
 	pthread_cond_broadcast(&ws->settled_cond);
 }
 
-void writers_hold(struct fs *fs, uint64_t node, struct writers *held)
+int writers_hold(struct fs *fs, uint64_t node, struct writers *held)
 {
 	struct write_state *ws = fs->writes;
 	struct writer *w = NULL, **end = &held->first;
+	int r;
 
-	*held = (struct writers){.fs = fs, .node = node};
+	*held = (struct writers){.fs = fs};
 	if (!node)
-		return;
+		return 0;
 	pthread_mutex_lock(&ws->lock);
-	await_unheld(ws, node);
-	held->next = ws->held;
-	ws->held = held;
+	r = await_unheld(ws, node);
+	if (r == 0) {
+		held->node = node;
+		held->next = ws->held;
+		ws->held = held;
+	}
 	pthread_mutex_unlock(&ws->lock);
-	while ((w = writer_next(fs, node, w))) {
+	while (r == 0 && (w = writer_next(fs, node, w))) {
 		pthread_mutex_lock(&w->lock);
 		held->pending |= w->pending_size >= 0;
 		/*
@@ -342,6 +355,7 @@ void writers_hold(struct fs *fs, uint64_t node, struct writers *held)
 		*end = w;
 		end = &w->next_held;
 	}
+	return r;
 }
 
 int writers_settle(struct writers *held)
@@ -378,12 +392,14 @@ static void become(struct writer *w, enum writer_state became)
 
 void writers_end(struct writers *held, enum writer_state became)
 {
-	struct write_state *ws = held->fs->writes;
-	struct writers **at = &ws->held;
+	struct write_state *ws;
+	struct writers **at;
 	struct writer *w, *next;
 
 	if (!held->node)
 		return;
+	ws = held->fs->writes;
+	at = &ws->held;
 	for (w = held->first; w; w = w->next_held)
 		become(w, became);
 	pthread_mutex_lock(&ws->lock);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/os/clock.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 
 struct value {
@@ -18,7 +20,7 @@ void values_init(struct values *vs, struct budget *budget)
 {
 	*vs = (struct values){.budget = budget};
 	pthread_mutex_init(&vs->lock, NULL);
-	pthread_cond_init(&vs->fetched, NULL);
+	clock_cond_init(&vs->fetched);
 }
 
 void values_release(struct values *vs)
@@ -77,18 +79,24 @@ void values_close(struct values *vs, struct value *v)
 		value_free(v);
 }
 
-/* The value of that key with a reference, when it is fetched; or NULL. */
-static struct value *find(struct values *vs, struct bytes key)
+/*
+ * The value of that key with a reference, when it is fetched: 1; 0, there is none; or
+ * -EINTR (patience.h). REQUIRES: lock.
+ */
+static int find(struct values *vs, struct bytes key, struct value **out)
 {
 	struct value *v;
+	int r = 1;
 
 	while ((v = (struct value *)sorted_find(&vs->all, bytes_of(NULL, 0),
 						key)) &&
-	       !v->fetched)
-		pthread_cond_wait(&vs->fetched, &vs->lock);
-	if (v)
-		v->refs++;
-	return v;
+	       !v->fetched && r > 0)
+		r = patience_wait(&vs->fetched, &vs->lock, UINT64_MAX);
+	if (!v || r < 0)
+		return r < 0 ? r : 0;
+	v->refs++;
+	*out = v;
+	return 1;
 }
 
 /* The buffer keeps what it holds, and the share what the buffer takes. */
@@ -122,22 +130,21 @@ static int fetch_into(struct value *v, size_t len, values_fetch *fetch,
 int values_open(struct values *vs, struct bytes key, size_t len,
 		values_fetch *fetch, void *arg, struct value **out)
 {
-	struct value *v = NULL, *found;
+	struct value *v = NULL;
 	int r = value_new(vs, key, &v);
 
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&vs->lock);
-	found = find(vs, key);
-	if (!found) {
+	r = find(vs, key, out);
+	if (r == 0) {
 		sorted_insert(&vs->all, &v->by_key);
 		v->listed = true;
 	}
 	pthread_mutex_unlock(&vs->lock);
-	if (found) {
+	if (r) {
 		value_free(v);
-		*out = found;
-		return 1;
+		return r;
 	}
 	r = fetch_into(v, len, fetch, arg);
 	pthread_mutex_lock(&vs->lock);

@@ -19,7 +19,9 @@ static int unlink_cell(struct fs *fs, const struct place *child)
 
 	if (r)
 		return r;
-	writers_hold(fs, child->node, &held);
+	r = writers_hold(fs, child->node, &held);
+	if (r)
+		return r;
 	/* A version whose name was moved away must not be deleted. */
 	if (child->kind == NODE_VERSION && moved_hides(fs, child, child->ts))
 		r = -ENOENT;

@@ -402,12 +402,14 @@ static int from_data(struct fs *fs, const struct move *mv, bool to_data)
 	uint64_t node = mv->from.node, onto = mv->to.node;
 	uint64_t replaced = to_data && onto != node ? onto : 0;
 	bool first = node < replaced;
-	struct writers from, to;
-	int r;
+	struct writers from = {0}, to = {0};
+	int r = writers_hold(fs, first ? node : replaced, first ? &from : &to);
 
-	writers_hold(fs, first ? node : replaced, first ? &from : &to);
-	writers_hold(fs, first ? replaced : node, first ? &to : &from);
-	r = writers_settle(&from);
+	if (!r)
+		r = writers_hold(fs, first ? replaced : node,
+				 first ? &to : &from);
+	if (!r)
+		r = writers_settle(&from);
 	if (!r)
 		r = to_data ? cell_to_cell(fs, mv) : data_to_scratch(fs, mv);
 	writers_end(&to, r ? WRITER_NAMED : WRITER_REMOVED);
@@ -425,8 +427,9 @@ static int move_file(struct fs *fs, const struct move *mv)
 	if (mv->from.kind == NODE_SCRATCH && !to_data)
 		return scratch_to_scratch(fs, mv);
 	if (mv->from.kind == NODE_SCRATCH) {
-		writers_hold(fs, mv->to.node, &to);
-		r = scratch_to_data(fs, mv);
+		r = writers_hold(fs, mv->to.node, &to);
+		if (!r)
+			r = scratch_to_data(fs, mv);
 		writers_end(&to, r ? WRITER_NAMED : WRITER_REMOVED);
 		return r;
 	}

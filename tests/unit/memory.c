@@ -8,6 +8,7 @@
 #include "fs/memory/overlay.h"
 #include "fs/memory/scratch.h"
 #include "fs/memory/values.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 #include "fs/text/sorted.h"
 
@@ -686,5 +687,35 @@ TEST(handles_of_one_value_share_it)
 		values_open(&vs, str("k"), 1 << 20, fetch_some, &there, &v),
 		-ENFILE);
 	assert_int_equal(there.fetched, 2);
+	values_release(&vs);
+}
+
+static bool is_gone(int32_t who)
+{
+	return true;
+}
+
+/* Of a value that another fetches, as this thread does meanwhile. */
+static int fetch_beside(void *arg, struct buf *out)
+{
+	struct value *v;
+
+	patience_begin_request_of(0, is_gone);
+	assert_int_equal(values_open(arg, str("k"), 4, fetch_beside, arg, &v),
+			 -EINTR);
+	patience_begin_request();
+	return 0;
+}
+
+TEST(who_is_gone_waits_for_no_value)
+{
+	struct budget budget = {.max = 1 << 20};
+	struct value *v;
+	struct values vs;
+
+	values_init(&vs, &budget);
+	assert_int_equal(values_open(&vs, str("k"), 4, fetch_beside, &vs, &v),
+			 0);
+	assert_int_equal(budget.held, 0);
 	values_release(&vs);
 }

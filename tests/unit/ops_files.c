@@ -1,4 +1,8 @@
 /* Files that are open, made, read and written, and the attributes of files. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/unit/kernel.h"
 
 #include "fs/change/changed.h"
@@ -188,6 +192,34 @@ TEST(a_file_is_its_makers_until_it_is_published)
 	assert_int_equal(world.fs->writes->settled, settled + 1);
 	world.pid = 11;
 	assert_int_equal(looked_up(row, "f:new"), node);
+}
+
+/* While another removes it. A process that is stopped keeps the signal that ends it. */
+TEST(who_is_killed_waits_for_no_file)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	struct writers held;
+	pid_t pid = fork();
+	uint64_t row, node;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+	assert_int_equal(kill(pid, SIGTERM), 0);
+	row = a_row_with_a_cell(NULL);
+	node = looked_up(row, "f:q");
+	assert_int_equal(writers_hold(world.fs, node, &held), 0);
+	world.pid = (uint32_t)pid;
+	assert_int_equal(ask(FUSE_OPEN, node, ARGS(in), NOTHING), -EINTR);
+	assert_int_equal(ask(FUSE_UNLINK, row, NOTHING, name_of("f:q")),
+			 -EINTR);
+	writers_end(&held, WRITER_NAMED);
+	closed_file(node, opened_file(node, O_WRONLY));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 TEST(a_file_without_a_type_is_a_regular_one)

@@ -122,14 +122,17 @@ static void *open_and_close(void *arg)
 }
 
 /* Until nobody else asks. */
-int __real_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m);
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m);
-int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m)
+int __real_patience_wait(pthread_cond_t *cond, pthread_mutex_t *m,
+			 uint64_t until_ns);
+int __wrap_patience_wait(pthread_cond_t *cond, pthread_mutex_t *m,
+			 uint64_t until_ns);
+int __wrap_patience_wait(pthread_cond_t *cond, pthread_mutex_t *m,
+			 uint64_t until_ns)
 {
 	static struct answer own;
 
 	if (!opens)
-		return __real_pthread_cond_wait(cond, m);
+		return __real_patience_wait(cond, m, until_ns);
 	own = answer;
 	opens = false;
 	pthread_mutex_unlock(m);
@@ -137,7 +140,7 @@ int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *m)
 	sem_wait(&goes_on);
 	pthread_mutex_lock(m);
 	answer = own;
-	return 0;
+	return 1;
 }
 
 static void open_beside(void)
