@@ -195,14 +195,14 @@ has_expired() {
 @test "a user does in a table what HBase grants, and what it does not is told" {
 	local file
 
-	for file in "$N" "$N-w"; do
+	for file in "$N" "$N-w" "$N-wc" "$N-c"; do
 		"$CELLCTL" create "$SECURE/?$KRB" "$file" f:versions=5
 		"$CELLCTL" put "$SECURE/?$KRB" "$file" r f:q theirs
 	done
-	printf 'grant %s other R\ngrant %s other RW\n' "$N" "$N-w" |
+	printf 'grant %s other %s\n' "$N" R "$N-w" RW "$N-wc" WC "$N-c" C |
 		"$BATS_TEST_DIRNAME/lab/lab" java "$LAB2" \
 			"$BATS_TEST_DIRNAME/lab/Client.java" >"$T/granted" 2>&1
-	[ "$(grep -c '^ok' "$T/granted")" = 3 ]
+	[ "$(grep -c '^ok' "$T/granted")" = 5 ]
 	KRB5CCNAME=$T/other kinit -k -t "$REALM/other.keytab" other/localhost
 	STORE="$SECURE/?$KRB"
 	KRB5CCNAME=$T/other mount_store
@@ -211,7 +211,9 @@ has_expired() {
 	echo mine >"$M/$N-w/r/f:q"
 	[ "$(cat "$M/$N-w/r/f:q")" = mine ]
 	[ "$(ls "$M")" = "$N
-$N-w" ]
+$N-c
+$N-w
+$N-wc" ]
 	grep -q 'versions 5' "$M/$N/.schema"
 	# To a shell, which does not look at the error of a close(2).
 	for file in r/f:q r/f:new r/f/q/5 .put/s/f:q; do
@@ -224,6 +226,18 @@ $N-w" ]
 	grep -q 'open .*EACCES.*action=WRITE' "$M/.cellfs/errors"
 	grep -q 'write .*schema: EACCES.*needs CREATE' "$M/.cellfs/errors"
 	[ "$(cut -f 1,2,4 "$M/$N/.cells")" = "r	f:q	theirs" ]
+	# Who may put and not read says which version it is to be.
+	printf 's\tf:q\t7\tx\n' >"$M/$N-wc/.cells"
+	run ! cat "$M/$N-wc/.cells"
+	[ "$("$CELLCTL" export "$STORE" "$N-wc" | grep f:q | cut -f 1,4)" = "r	theirs
+s	x" ]
+	run ! bash -c 'printf "s\tf:q\t7\tx\n" >"$1"' - "$M/$N-c/.cells"
+	[[ $output == *"Permission denied"* ]]
+	grep -q "write .*$N-c/.cells: EACCES.*action=WRITE" "$M/.cellfs/errors"
+	# And of what is out of service everybody learns that.
+	"$CELLCTL" disable "$STORE" "$N"
+	KRB5CCNAME=$T/other run -3 "$CELLCTL" get "$STORE" "$N" r f:q
+	[[ $output == *"is disabled"* ]]
 }
 
 @test "both sides want Kerberos, or neither" {

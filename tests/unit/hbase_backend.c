@@ -163,6 +163,33 @@ TEST(that_a_put_is_refused_is_known_before)
 	end(&c);
 }
 
+/* By a user who may not read what is there, as a condition takes. */
+static void assert_unread(const char *writes, int result)
+{
+	struct change change = {.op = CHANGE_PUT,
+				.family = bytes_str("a"),
+				.qualifier = bytes_str("q"),
+				.ts = 5};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = &change, .nchanges = 1};
+	struct played_cluster c = {.writes_unread = writes};
+
+	begin(&c);
+	assert_int_equal(table_mutate_try(c.t, &m), result);
+	if (result < 0)
+		assert_non_null(strstr(store_why(), "action=WRITE"));
+	else
+		assert_int_equal(table_mutate(c.t, &m, 0), result);
+	end(&c);
+}
+
+TEST(who_may_put_and_not_read_puts)
+{
+	assert_unread("all", 1);
+	assert_unread("a", 1);
+	assert_unread("none", -EACCES);
+}
+
 /* HBase would make a version behind the end of time, which cannot be read. */
 TEST(a_sum_is_not_put_behind_the_end_of_time)
 {

@@ -71,6 +71,8 @@ struct played_cluster {
 	bool takes_sum;		 /* what comes is one */
 	const char *refusal;	 /* what a server says to changes, or NULL */
 	bool declines;		 /* it finds that conditions do not hold */
+	/* Into which families a user puts who may not read: "all", "a", "none". */
+	const char *writes_unread;
 	/* So many changes are taken, and not answered. */
 	_Atomic unsigned hangs_up;
 	/* The table has no snapshots; it cannot be deleted; it is disabled. */
@@ -215,16 +217,47 @@ static inline bool never_holds(const struct server_request *q)
 	       action.condition.range.from == action.condition.range.to;
 }
 
+/* What is said to a user who may not read, of an act of several families. */
+static inline struct pb_fault denial(const struct played_cluster *c,
+				     const struct server_request *q)
+{
+	static const char denied[] = "x.AccessDeniedException";
+	struct decoder cells = decoder_of(q->cells);
+	struct pb_fault f = {0};
+	struct cell cell;
+
+	if (never_holds(q))
+		return (struct pb_fault){
+			true, bytes_str(denied),
+			bytes_str("x: (family=a:q, action=READ)")};
+	while (!f.here && cellblock_next(&cells, &cell) > 0) {
+		bool is_dot = bytes_eq(cell.family, bytes_str("."));
+
+		f.here = true;
+		f.class = bytes_str(denied);
+		if (!strcmp(c->writes_unread, "none"))
+			f.trace = bytes_str("x: (family=a:q, action=WRITE)");
+		else if (is_dot && !strcmp(c->writes_unread, "a"))
+			f.trace = bytes_str("x: (family=.:q, action=WRITE)");
+		else if (is_dot)
+			f.class = bytes_str("x.NoSuchColumnFamilyException");
+		else
+			f.here = false;
+	}
+	return f;
+}
+
 /* Keeps what was sent. */
 static inline void answer_multi(struct played_cluster *c, int fd,
 				const struct server_request *q)
 {
 	const bool declines = c->declines || never_holds(q);
-	const struct pb_fault fault = {
+	const struct pb_fault refused = {
 		.here = c->refusal != NULL,
 		.class = bytes_str("x.DoNotRetryIOException"),
 		.trace = c->refusal ? bytes_str(c->refusal) : (struct bytes){0},
 	};
+	const struct pb_fault fault = c->writes_unread ? denial(c, q) : refused;
 	const struct pb_region_result region = {
 		.here = true, .fault = fault, .processed = !declines};
 	const struct pb_multi_response answer = {
