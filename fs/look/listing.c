@@ -14,6 +14,7 @@
 #include "fs/tree/fixed.h"
 #include "fs/tree/fs.h"
 #include "fs/tree/view.h"
+#include "store/value/array.h"
 
 /*
  * How far behind the position a seek finds its key. A page of READDIR has up to
@@ -64,7 +65,9 @@ struct listing {
 	bool by_name;		    /* its attributes come from fs_lookup() */
 	int looked;		    /* which has just said this, or 0 */
 	struct place borrowed, looked_up;
-	struct mark *marks; /* WINDOW of them; NULL = no key was looked for */
+	struct mark
+		*marks; /* as many of WINDOW as were gone to; NULL at first */
+	size_t nmarks, marks_cap;
 };
 
 int listing_open(struct fs *fs, struct place *dir, struct listing **out)
@@ -119,10 +122,11 @@ static void watch_no_more(struct listing *ls)
 
 static void drop_marks(struct listing *ls)
 {
-	for (int i = 0; ls->marks && i < WINDOW; i++)
-		buf_free(&ls->marks[i].position.key);
+	while (ls->nmarks)
+		buf_free(&ls->marks[--ls->nmarks].position.key);
 	free(ls->marks);
 	ls->marks = NULL;
+	ls->marks_cap = 0;
 }
 
 static void listing_free(struct open_file *f)
@@ -227,6 +231,20 @@ static int next_in_put(struct listing *ls, const struct bytes *last)
 	buf_free(&ls->overlay_key);
 	ls->overlay_key = key;
 	return r;
+}
+
+/* Room for marks up to that of the next entry. 0 or -ENOMEM. */
+static int reserve_marks(struct listing *ls)
+{
+	size_t n = ls->offset % WINDOW + 2;
+
+	if (n > WINDOW)
+		n = WINDOW;
+	if (ARRAY_RESERVE(ls->marks, ls->marks_cap, n) < 0)
+		return why(-ENOMEM, "out of memory for a directory");
+	while (ls->nmarks < n)
+		ls->marks[ls->nmarks++] = (struct mark){0};
+	return 0;
 }
 
 /* Where the stream is: behind the last entry that was handed out. */
@@ -507,13 +525,10 @@ static int take_ahead(struct listing *ls)
 static int next_merged(struct listing *ls)
 {
 	bool column = ls->scan.level == NODE_COLUMN;
-	int r, c;
+	int r = reserve_marks(ls), c;
 
-	/* Who only opens the directory, as its names are known, takes none. */
-	if (!ls->marks)
-		ls->marks = calloc(WINDOW, sizeof(*ls->marks));
-	if (!ls->marks)
-		return why(-ENOMEM, "out of memory for a directory");
+	if (r < 0)
+		return r;
 	watch(ls);
 	for (;;) {
 		r = dir_scan_fetch(&ls->scan, &mark_of(ls)->position);
@@ -614,7 +629,7 @@ int listing_seek(struct listing *ls, uint64_t offset)
 	int r = 0;
 
 	pthread_mutex_lock(&ls->lock);
-	m = ls->marks ? &ls->marks[offset % WINDOW] : NULL;
+	m = offset % WINDOW < ls->nmarks ? &ls->marks[offset % WINDOW] : NULL;
 	if (offset == ls->offset) {
 		ls->again = false;
 	} else if (offset + 1 == ls->offset && ls->entry.name) {

@@ -19,9 +19,9 @@ struct count {
 struct view_scan {
 	struct fstable *table;
 	struct scan *scan; /* NULL = nothing to be had */
-	struct cell ready[READY_MAX];
-	int nready, next; /* of them */
 	struct count rows, qualifiers;
+	int nready, next; /* of those: what lies before is zeroed */
+	struct cell ready[READY_MAX];
 };
 
 static bool is_one_row(const struct scan_spec *s)
@@ -130,13 +130,14 @@ static bool apply(const struct view *v, struct scan_spec *s)
 int view_scan_open(struct fstable *ft, const struct view *v,
 		   const struct scan_spec *spec, struct view_scan **out)
 {
-	struct view_scan *vs = calloc(1, sizeof(*vs));
+	struct view_scan *vs = malloc(sizeof(*vs));
 	struct scan_spec s = *spec;
 	bool some = true;
 	int r = 0;
 
 	if (!vs)
 		return why(-ENOMEM, "out of memory for a scan");
+	memset(vs, 0, offsetof(struct view_scan, ready));
 	vs->table = ft;
 	if (fstable_snapshot(ft))
 		s.snapshot = fstable_snapshot(ft);
