@@ -27,17 +27,20 @@ static _Atomic uint64_t *whole(struct changes *ch, struct bytes key)
 	return &ch->whole[hash_of(key) % CHANGES_DIRS];
 }
 
+/* The hash of the family @name in a row of that hash, or of the column in a family. */
+static uint64_t hash_in(uint64_t above, struct bytes name)
+{
+	return XXH3_64bits_withSeed(name.data, name.len, above);
+}
+
 /* That of the family in which the directory is, or of the column. */
 static _Atomic uint64_t *inside(struct changes *ch,
-				const struct changes_dir *dir,
-				enum changes_depth depth)
+				const struct changes_dir *dir)
 {
-	uint64_t hash = XXH3_64bits_withSeed(dir->family.data, dir->family.len,
-					     hash_of(dir->row));
+	uint64_t hash = hash_in(hash_of(dir->row), dir->family);
 
-	if (depth == CHANGES_COLUMN)
-		hash = XXH3_64bits_withSeed(dir->qualifier.data,
-					    dir->qualifier.len, hash + 1);
+	if (dir->depth == CHANGES_COLUMN)
+		hash = hash_in(hash + 1, dir->qualifier);
 	return &ch->inside[hash % CHANGES_DIRS];
 }
 
@@ -84,11 +87,19 @@ bool changes_under_way(struct changes *ch, struct bytes key)
 
 void changes_in(struct changes *ch, const struct changes_dir *dir)
 {
-	mark(ch, slot(ch, dir->row));
-	if (dir->depth == CHANGES_ROW)
-		mark(ch, whole(ch, dir->row));
-	for (int d = CHANGES_FAMILY; d <= (int)dir->depth; d++)
-		mark(ch, inside(ch, dir, d));
+	uint64_t hash = hash_of(dir->row);
+
+	mark(ch, &ch->last[hash % CHANGES_SLOTS]);
+	if (dir->depth == CHANGES_ROW) {
+		mark(ch, &ch->whole[hash % CHANGES_DIRS]);
+		return;
+	}
+	hash = hash_in(hash, dir->family);
+	mark(ch, &ch->inside[hash % CHANGES_DIRS]);
+	if (dir->depth == CHANGES_COLUMN) {
+		hash = hash_in(hash + 1, dir->qualifier);
+		mark(ch, &ch->inside[hash % CHANGES_DIRS]);
+	}
 }
 
 void changes_row(struct changes *ch, struct bytes key)
@@ -118,7 +129,7 @@ uint64_t changes_names(struct changes *ch, const struct changes_dir *dir)
 		return changes_last(ch, dir->row);
 	return later(atomic_load(&ch->all),
 		     later(atomic_load(whole(ch, dir->row)),
-			   atomic_load(inside(ch, dir, dir->depth))));
+			   atomic_load(inside(ch, dir))));
 }
 
 uint64_t changes_last(struct changes *ch, struct bytes key)

@@ -113,18 +113,29 @@ static struct bytes entry_name(const struct entry *en)
  * the order is key, 00, rank, name, where a 00 in the key becomes 00 FF, which
  * keeps the order of keys.
  */
+static bool has_zero(struct bytes key)
+{
+	return key.len && memchr(key.data, 0, key.len);
+}
+
 static size_t order_len(struct bytes key, struct bytes name)
 {
 	size_t n = key.len + 2 + name.len;
 
-	for (size_t i = 0; i < key.len; i++)
-		n += key.data[i] == 0;
+	if (has_zero(key))
+		for (size_t i = 0; i < key.len; i++)
+			n += key.data[i] == 0;
 	return n;
 }
 
 static void order_put(struct bytes key, uint8_t rank, struct bytes name,
 		      uint8_t *at)
 {
+	if (!has_zero(key)) {
+		bytes_copy(at, key.data, key.len);
+		at += key.len;
+		key.len = 0;
+	}
 	for (size_t i = 0; i < key.len; i++) {
 		*at++ = key.data[i];
 		if (key.data[i] == 0)
@@ -187,6 +198,21 @@ static int entry_ranked(const struct overlay *ov, uint64_t parent,
 	return err;
 }
 
+/* Does the name spell a key? That it does not needs no sentence. */
+static bool is_key(const char *name, struct buf *key)
+{
+	struct why_kept kept;
+	bool is;
+
+	/* Most have a leading dot, which no key has. */
+	if (*name == '.')
+		return false;
+	why_keep(&kept);
+	is = name_decode(bytes_str(name), key) == 0;
+	why_restore(&kept);
+	return is;
+}
+
 static int entry_new(const struct overlay *ov, uint64_t parent,
 		     struct bytes key, const struct overlay_entry *e,
 		     struct entry **out)
@@ -194,19 +220,14 @@ static int entry_new(const struct overlay *ov, uint64_t parent,
 	bool scratch = e->kind == NODE_SCRATCH || e->kind == NODE_SCRATCH_DIR;
 	uint8_t rank = RANK_KEY;
 	struct buf own = {0};
-	struct why_kept kept;
 	int err;
 
-	why_keep(&kept);
 	if (e->kind == NODE_ROW_PIECE || e->kind == NODE_COLUMN_PIECE)
 		rank = RANK_PIECE;
-	/* Most have a leading dot, which no key has: that needs no sentence. */
-	else if (scratch && (e->name[0] == '.' ||
-			     name_decode(bytes_str(e->name), &own) < 0))
+	else if (scratch && !is_key(e->name, &own))
 		rank = RANK_OTHER;
 	else if (scratch)
 		key = buf_bytes(&own);
-	why_restore(&kept);
 	err = entry_ranked(ov, parent, key, rank, e, out);
 	buf_free(&own);
 	return err;

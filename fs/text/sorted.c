@@ -14,7 +14,12 @@ static int key_cmp(const struct sorted_node *n, struct bytes dir,
 
 	if (n->dir_len != dir.len)
 		return n->dir_len < dir.len ? -1 : 1;
-	c = dir.len ? memcmp(n->key, dir.data, dir.len) : 0;
+	/* Most are the id of a node, and the same. */
+	if (dir.len == sizeof(uint64_t) &&
+	    bytes_load64(n->key) == bytes_load64(dir.data))
+		c = 0;
+	else
+		c = dir.len ? memcmp(n->key, dir.data, dir.len) : 0;
 	return c ? c : bytes_cmp(sorted_name(n), name);
 }
 
