@@ -179,24 +179,34 @@ uint64_t changed_before(struct changer *w, const struct mutation *m)
 	return turn;
 }
 
+/* Does the family keep as many versions as the store ever had cells, or all? */
+static bool keeps_all(const struct changer *w, const struct change *c,
+		      uint64_t cells)
+{
+	struct family_attrs attrs;
+
+	return fstable_family(w->table, c->family, &attrs) > 0 &&
+	       (attrs.versions == UINT32_MAX ||
+		(cells && attrs.versions >= cells));
+}
+
 /*
  * Of the versions that the kernel knows of the column those are told that are
  * not seen any more. What is pushed out is older than all that is seen, so the
  * oldest is looked at, and one more for each that fell off.
  */
 static void tell_fallen(const struct changer *w, uint64_t column,
-			struct bytes row, const struct change *c)
+			struct bytes row, const struct change *c,
+			uint64_t cells)
 {
 	char name[NAME_TS_LEN_MAX + 1];
 	struct nodes *nodes = w->fs->nodes;
-	struct family_attrs attrs;
 	struct cell cell;
 	uint64_t node;
 	int64_t ts;
 
 	if (nodes_oldest(nodes, column, &ts, &node) == 0 ||
-	    (fstable_family(w->table, c->family, &attrs) > 0 &&
-	     attrs.versions == UINT32_MAX))
+	    keeps_all(w, c, cells))
 		return;
 	do {
 		if (table_get_version(fstable_table(w->table), row, c->family,
@@ -280,9 +290,12 @@ static void tell_latest(const struct changer *w, uint64_t column)
 		renew(w, node);
 }
 
-/* @first: the changes of the mutation before it are not of the column. */
+/*
+ * @first: the changes of the mutation before it are not of the column. @cells: that
+ * the store ever had, or 0.
+ */
 static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
-		     const struct change *c, bool first)
+		     const struct change *c, bool first, uint64_t cells)
 {
 	struct spot s = {.node = row};
 
@@ -294,7 +307,7 @@ static void tell_put(const struct changer *w, uint64_t row, struct bytes key,
 	}
 	if (first) {
 		tell_latest(w, s.node);
-		tell_fallen(w, s.node, key, c);
+		tell_fallen(w, s.node, key, c, cells);
 		if (!is_own(w, c, c->ts_given) ||
 		    !knows_of_own(w, s.node, c->ts_given))
 			invalidate_inode(w->fs->invalidator, s.node, true);
@@ -359,7 +372,8 @@ static void tell_change(const struct changer *w, const struct spot *row,
 
 	if (op_writes(c->op))
 		tell_put(w, row->node, m->row, c,
-			 i == 0 || !change_same_column(c, c - 1));
+			 i == 0 || !change_same_column(c, c - 1),
+			 m->changes[m->nchanges - 1].seq_given);
 	else if (c->op == CHANGE_DELETE_ROW)
 		invalidate_entry(w->fs->invalidator, row->dir,
 				 text_of(&row->part));

@@ -164,6 +164,8 @@ struct change {
 	/* The store sets these when the mutation is applied. */
 	int64_t ts_given;   /* the timestamp that was written */
 	int64_t result_int; /* CHANGE_INCREMENT: the new value */
+	/* No more than so many cells were ever written to the store; 0: not known. */
+	uint64_t seq_given;
 };
 
 /*

@@ -97,6 +97,8 @@ static int copy_row(struct family_copy *c, struct cursor *m)
 		last.qualifier = buf_bytes(&qualifier);
 		first = false;
 		c->cells++;
+		/* Compactions leave 0 of most, and each has had one of its own. */
+		c->k->last_seq++;
 		if (m->at.seq > c->k->last_seq)
 			c->k->last_seq = m->at.seq;
 	}

@@ -310,6 +310,7 @@ static int resolve(struct commit *c, const struct mutation *m, size_t at,
 			       kind == CELL_PUT);
 	if (r < 0)
 		return r;
+	ch->seq_given = c->seq;
 	return add_pending(c, c->st->trees[family], ch, kind, value);
 }
 
