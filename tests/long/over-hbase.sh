@@ -15,8 +15,7 @@ files=(at attributes backup cells column designs directories drafts export
 seeds=${SEEDS:-30}
 [ $# -eq 0 ] || files=("$@") seeds=0
 export BUILD=${BUILD:-$PWD/build-asan}
-export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0
-export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:handle_sigill=2
 passed=0 failed=0 skipped=0
 dir=$(mktemp -d)
 trap 'tests/hbase/lab/lab stop "$dir/lab"; rm -rf "$dir"' EXIT
