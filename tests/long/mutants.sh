@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_rename tests/test-damage"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_files tests/test-ops_rename tests/test-damage"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -223,6 +223,9 @@ mutant "a lock is lost that is taken behind a put" fs/kernel/file_locks.c \
 mutant "F:Q shows what it was to who has it open" fs/change/changed.c \
 	's/if \(renew\(w, node\)\)/if (false)/' \
 	bats open_files "who has a file open reads"
+mutant "what was just closed is read past the cache" fs/files/reader.c \
+	's/\t\twriter_await_release\(fs, p->node\);/\t\t(void)writer_await_release;/' \
+	meson build-asan ops_files
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
