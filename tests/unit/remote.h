@@ -11,43 +11,44 @@
 #include "tests/model/loop.h"
 #include "tests/sim/os_sim.h"
 
-struct fixture {
+static struct {
 	struct os *os;
 	struct store *behind, *s;
 	struct table *t; /* the client's: table t, family f */
-};
+} the;
 
 static inline struct bytes str(const char *s)
 {
 	return bytes_str(s);
 }
 
-static inline void begin_hooked(struct fixture *f,
-				const struct served_hooks *hooks)
+static inline void begin_hooked(const struct served_hooks *hooks)
 {
 	struct store_options o = {.create = true, .inline_background = true};
 
-	f->os = o.os = sim_new(1);
-	assert_int_equal(store_open("/store", &o, &f->behind), 0);
-	assert_int_equal(store_table_create(f->behind, str("t"), NULL), 0);
-	assert_int_equal(table_open(f->behind, str("t"), &f->t), 0);
-	assert_int_equal(table_add_family(f->t, str("f")), 0);
-	table_unref(f->t);
-	assert_int_equal(loop_open(f->behind, hooks, &f->s), 0);
-	assert_int_equal(table_open(f->s, str("t"), &f->t), 0);
+	the.os = o.os = sim_new(1);
+	assert_int_equal(store_open("/store", &o, &the.behind), 0);
+	assert_int_equal(store_table_create(the.behind, str("t"), NULL), 0);
+	assert_int_equal(table_open(the.behind, str("t"), &the.t), 0);
+	assert_int_equal(table_add_family(the.t, str("f")), 0);
+	table_unref(the.t);
+	assert_int_equal(loop_open(the.behind, hooks, &the.s), 0);
+	assert_int_equal(table_open(the.s, str("t"), &the.t), 0);
 }
 
-static inline void begin(struct fixture *f)
+static inline int begin(void **state)
 {
-	begin_hooked(f, NULL);
+	begin_hooked(NULL);
+	return 0;
 }
 
-static inline void end(struct fixture *f)
+static inline int end(void **state)
 {
-	table_unref(f->t);
-	assert_int_equal(store_close(f->s), 0);
-	assert_int_equal(store_close(f->behind), 0);
-	sim_free(f->os);
+	table_unref(the.t);
+	assert_int_equal(store_close(the.s), 0);
+	assert_int_equal(store_close(the.behind), 0);
+	sim_free(the.os);
+	return 0;
 }
 
 static inline int put_in(struct table *t, const char *row, struct bytes value)

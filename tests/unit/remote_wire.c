@@ -5,6 +5,8 @@
 #include "store/remote/client.h"
 #include "store/remote/server_inside.h"
 
+EACH_TEST_IN(begin, end);
+
 static int collect(void *arg, struct bytes data)
 {
 	return buf_append(arg, data.data, data.len);
@@ -59,16 +61,14 @@ TEST(a_session_gives_back_what_a_client_leaves_open)
 	struct buf body = {0}, requests = {0}, replies = {0};
 	struct encoder e = {.out = &body};
 	struct served *sv;
-	struct fixture f;
 
-	begin(&f);
 	for (int i = 0; i < 100; i++) {
 		char row[8];
 
 		snprintf(row, sizeof(row), "r%d", i);
-		assert_int_equal(put_in(f.t, row, str("value")), 1);
+		assert_int_equal(put_in(the.t, row, str("value")), 1);
 	}
-	assert_int_equal(served_new(f.behind, NULL, &sv), 0);
+	assert_int_equal(served_new(the.behind, NULL, &sv), 0);
 	put_u32(&e, 0x100);
 	put_u32(&e, 0x101);
 	put_u32(&e, 100); /* bytes: there is more */
@@ -86,17 +86,14 @@ TEST(a_session_gives_back_what_a_client_leaves_open)
 	buf_free(&body);
 	buf_free(&requests);
 	buf_free(&replies);
-	end(&f);
 }
 
 TEST(requests_and_replies_may_come_byte_by_byte)
 {
 	struct buf requests = {0}, replies = {0};
 	struct served *sv;
-	struct fixture f;
 
-	begin(&f);
-	assert_int_equal(served_new(f.behind, NULL, &sv), 0);
+	assert_int_equal(served_new(the.behind, NULL, &sv), 0);
 	drain(sv, 100, &replies);
 	assert_int_equal(replies.len, 0);
 	add_request(&requests, 1, WIRE_TABLE_OPEN,
@@ -115,18 +112,15 @@ TEST(requests_and_replies_may_come_byte_by_byte)
 	served_free(sv);
 	buf_free(&requests);
 	buf_free(&replies);
-	end(&f);
 }
 
 TEST(who_only_writes_is_stopped)
 {
 	struct buf requests = {0}, replies = {0};
 	struct served *sv;
-	struct fixture f;
 	int r;
 
-	begin(&f);
-	assert_int_equal(served_new(f.behind, NULL, &sv), 0);
+	assert_int_equal(served_new(the.behind, NULL, &sv), 0);
 	for (uint32_t i = 0; i < 1000; i++)
 		add_request(&requests, 1, WIRE_NOW, str(""));
 	while ((r = served_feed(sv, buf_bytes(&requests))) == 0)
@@ -138,7 +132,6 @@ TEST(who_only_writes_is_stopped)
 	served_free(sv);
 	buf_free(&requests);
 	buf_free(&replies);
-	end(&f);
 }
 
 TEST(a_frame_without_bounds_ends_the_session_only)
@@ -146,17 +139,14 @@ TEST(a_frame_without_bounds_ends_the_session_only)
 	static const uint8_t huge[] = {0xFF, 0xFF, 0xFF, 0x7F};
 	struct buf replies = {0};
 	struct served *sv;
-	struct fixture f;
 
-	begin(&f);
-	assert_int_equal(served_new(f.behind, NULL, &sv), 0);
+	assert_int_equal(served_new(the.behind, NULL, &sv), 0);
 	assert_int_equal(served_feed(sv, bytes_of(huge, 4)), -EPROTO);
 	assert_int_equal(served_feed(sv, bytes_of(huge, 1)), -EPROTO);
 	assert_int_equal(served_take(sv, 100, collect, &replies), -EPROTO);
 	assert_non_null(strstr(store_why(), "over"));
 	served_free(sv);
-	assert_int_equal(put_in(f.t, "r", str("v")), 1);
-	end(&f);
+	assert_int_equal(put_in(the.t, "r", str("v")), 1);
 }
 /* A channel that keeps what goes through, or changes one reply. */
 struct tap {
@@ -285,19 +275,18 @@ static void use(struct store *s)
 	table_unref(t);
 }
 
-static void begin_used(struct fixture *f)
+static void fill(void)
 {
-	begin(f);
-	assert_int_equal(put_in(f->t, "r", str("value")), 1);
-	assert_int_equal(put_in(f->t, "s", str("value")), 1);
-	assert_int_equal(store_snapshot_create(f->s, NULL, str("all")), 0);
+	assert_int_equal(put_in(the.t, "r", str("value")), 1);
+	assert_int_equal(put_in(the.t, "s", str("value")), 1);
+	assert_int_equal(store_snapshot_create(the.s, NULL, str("all")), 0);
 }
 
-static void is_sound(struct fixture *f)
+static void is_sound(void)
 {
 	struct table *t;
 
-	assert_int_equal(table_open(f->behind, str("t"), &t), 0);
+	assert_int_equal(table_open(the.behind, str("t"), &t), 0);
 	table_unref(t);
 }
 
@@ -327,13 +316,12 @@ TEST(a_request_that_is_cut_or_damaged_does_no_harm)
 {
 	struct buf requests = {0};
 	struct bytes left, frame;
-	struct fixture f;
 	struct store *s;
 	struct tap *tap;
 	uint8_t copy[512];
 
-	begin_used(&f);
-	tap = tap_new(f.behind);
+	fill();
+	tap = tap_new(the.behind);
 	tap->requests = &requests;
 	assert_int_equal(remote_open(&tap->base, NULL, &s), 0);
 	use(s);
@@ -343,16 +331,15 @@ TEST(a_request_that_is_cut_or_damaged_does_no_harm)
 		assert_int_equal(wire_whole(left, &frame), 1);
 		assert_in_range(frame.len, 5, sizeof(copy));
 		for (size_t n = 5; n <= frame.len; n++)
-			ask(f.behind, bytes_of(frame.data + 4, n - 4));
+			ask(the.behind, bytes_of(frame.data + 4, n - 4));
 		for (size_t i = 4; i < frame.len; i++) {
 			memcpy(copy, frame.data, frame.len);
 			copy[i] ^= (uint8_t)(1u << i % 8);
-			ask(f.behind, bytes_of(copy + 4, frame.len - 4));
+			ask(the.behind, bytes_of(copy + 4, frame.len - 4));
 		}
 	}
-	is_sound(&f);
+	is_sound();
 	buf_free(&requests);
-	end(&f);
 }
 
 /* Uses a store whose @nth reply is cut or flipped. */
@@ -375,13 +362,12 @@ TEST(a_reply_that_is_cut_or_damaged_does_no_harm)
 {
 	struct buf replies = {0};
 	struct bytes left, frame;
-	struct fixture f;
 	struct store *s;
 	struct tap *tap;
 	unsigned nth = 1;
 
-	begin_used(&f);
-	tap = tap_new(f.behind);
+	fill();
+	tap = tap_new(the.behind);
 	tap->replies = &replies;
 	assert_int_equal(remote_open(&tap->base, NULL, &s), 0);
 	use(s);
@@ -392,26 +378,24 @@ TEST(a_reply_that_is_cut_or_damaged_does_no_harm)
 		left.len -= frame.len + 4;
 		/* The figures are many alike. */
 		for (size_t n = 1; n < frame.len + 4; n += n < 200 ? 1 : 97)
-			use_damaged(f.behind, nth, n, 0);
+			use_damaged(the.behind, nth, n, 0);
 		for (size_t n = 1; n <= frame.len + 4; n += n < 200 ? 1 : 97)
-			use_damaged(f.behind, nth, 0, n);
+			use_damaged(the.behind, nth, 0, n);
 	}
 	assert_true(nth > 10);
-	is_sound(&f);
+	is_sound();
 	buf_free(&replies);
-	end(&f);
 }
 
 TEST(a_lost_store_says_so_at_every_call)
 {
-	struct fixture f;
 	struct tap *tap;
 	struct store *s;
 	struct table *t;
 	char name[TABLE_NAME_LEN_MAX + 1];
 
-	begin_used(&f);
-	tap = tap_new(f.behind);
+	fill();
+	tap = tap_new(the.behind);
 	tap->nth = 3;
 	tap->cut = 3;
 	assert_int_equal(remote_open(&tap->base, NULL, &s), 0);
@@ -424,7 +408,6 @@ TEST(a_lost_store_says_so_at_every_call)
 	table_unref(t);
 	/* What could not be synced was not synced. */
 	assert_int_equal(store_close(s), -ENOTCONN);
-	end(&f);
 }
 
 /* Of what is asked for later it is: it was not. */
@@ -436,13 +419,12 @@ TEST(a_change_whose_reply_is_lost_may_be_made)
 			   .delta = 1,
 			   .ts = TS_AUTO};
 	struct mutation m = {.row = str("r"), .changes = &c, .nchanges = 1};
-	struct fixture f;
 	struct tap *tap;
 	struct store *s;
 	struct table *t;
 
-	begin_used(&f);
-	tap = tap_new(f.behind);
+	fill();
+	tap = tap_new(the.behind);
 	tap->nth = 3;
 	tap->cut = 3;
 	assert_int_equal(remote_open(&tap->base, NULL, &s), 0);
@@ -455,9 +437,8 @@ TEST(a_change_whose_reply_is_lost_may_be_made)
 	}
 	table_unref(t);
 	assert_int_equal(store_close(s), -ENOTCONN);
-	assert_int_equal(table_mutate(f.t, &m, 0), 1);
+	assert_int_equal(table_mutate(the.t, &m, 0), 1);
 	assert_int_equal(c.result_int, 2);
-	end(&f);
 }
 
 /* Both ends walk the letters, so each must be one that they know. */
