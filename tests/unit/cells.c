@@ -307,41 +307,36 @@ TEST(bad_lines_are_refused_in_words)
 	buf_free(&hold);
 }
 
-struct fixture {
+static struct {
 	struct store *store;
 	struct table *table;
 	struct cells_import *import;
-};
+} the;
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	if (!f || ref_store_open(fixed_now, false, &f->store) < 0 ||
-	    store_table_create(f->store, bytes_str("t"), NULL) < 0 ||
-	    table_open(f->store, bytes_str("t"), &f->table) < 0 ||
-	    cells_import_new(f->table, 0, &f->import) < 0)
+	memset(&the, 0, sizeof(the));
+	if (ref_store_open(fixed_now, false, &the.store) < 0 ||
+	    store_table_create(the.store, bytes_str("t"), NULL) < 0 ||
+	    table_open(the.store, bytes_str("t"), &the.table) < 0 ||
+	    cells_import_new(the.table, 0, &the.import) < 0)
 		return -1;
-	*state = f;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-
-	cells_import_free(f->import);
-	table_unref(f->table);
-	store_close(f->store);
-	free(f);
+	cells_import_free(the.import);
+	table_unref(the.table);
+	store_close(the.store);
 	return 0;
 }
 
-static int value_of(struct fixture *f, const char *row, char *out)
+static int value_of(const char *row, char *out)
 {
 	struct buf hold = {0};
 	struct cell c;
-	int r = table_get(f->table, bytes_str(row), bytes_str("f"),
+	int r = table_get(the.table, bytes_str(row), bytes_str("f"),
 			  bytes_str("q"), TS_MAX, NULL, &c, &hold);
 
 	out[0] = '\0';
@@ -358,17 +353,17 @@ TEST_IN(lines_may_come_in_any_portions, setup, teardown)
 	static const char text[] = "a\tf:q\t1\tone\n"
 				   "a\tf:q\t2\ttwo\n"
 				   "b\tf:q\t\tnow\n";
-	struct fixture *f = *state;
 	char value[16];
 
 	for (size_t i = 0; i < sizeof(text) - 1; i++)
 		assert_int_equal(
-			cells_import_feed(f->import, bytes_of(text + i, 1)), 0);
-	assert_int_equal(cells_import_end(f->import), 0);
-	assert_int_equal(cells_import_lines(f->import), 3);
-	assert_int_equal(value_of(f, "a", value), 1);
+			cells_import_feed(the.import, bytes_of(text + i, 1)),
+			0);
+	assert_int_equal(cells_import_end(the.import), 0);
+	assert_int_equal(cells_import_lines(the.import), 3);
+	assert_int_equal(value_of("a", value), 1);
 	assert_string_equal(value, "two");
-	assert_int_equal(value_of(f, "b", value), 1);
+	assert_int_equal(value_of("b", value), 1);
 	assert_string_equal(value, "now");
 }
 
@@ -378,17 +373,16 @@ TEST_IN(a_bad_line_halves_no_row, setup, teardown)
 				   "b\tf:q\t1\ttwo\n"
 				   "b\tf:q\tx\tbad\n"
 				   "c\tf:q\t1\tthree\n";
-	struct fixture *f = *state;
 	char value[16];
 
-	assert_int_equal(cells_import_feed(f->import, bytes_str(text)),
+	assert_int_equal(cells_import_feed(the.import, bytes_str(text)),
 			 -EINVAL);
 	assert_non_null(strstr(store_why(), "line 3"));
-	assert_int_equal(cells_import_lines(f->import), 3);
-	assert_int_equal(cells_import_end(f->import), -EINVAL);
-	assert_int_equal(value_of(f, "a", value), 1);
-	assert_int_equal(value_of(f, "b", value), 0);
-	assert_int_equal(value_of(f, "c", value), 0);
+	assert_int_equal(cells_import_lines(the.import), 3);
+	assert_int_equal(cells_import_end(the.import), -EINVAL);
+	assert_int_equal(value_of("a", value), 1);
+	assert_int_equal(value_of("b", value), 0);
+	assert_int_equal(value_of("c", value), 0);
 }
 
 TEST_IN(every_increment_and_append_of_a_row_counts, setup, teardown)
@@ -403,18 +397,17 @@ TEST_IN(every_increment_and_append_of_a_row_counts, setup, teardown)
 				   "a\tf:n\t\t4\tincrement\n"
 				   "b\tf:q\t\tone\tappend\n"
 				   "c\tf:q\t1\tx\n";
-	struct fixture *f = *state;
 	struct buf hold = {0};
 	struct cell c;
 	char value[16];
 
-	assert_int_equal(cells_import_feed(f->import, bytes_str(text)), 0);
-	assert_int_equal(cells_import_end(f->import), 0);
-	assert_int_equal(value_of(f, "a", value), 1);
+	assert_int_equal(cells_import_feed(the.import, bytes_str(text)), 0);
+	assert_int_equal(cells_import_end(the.import), 0);
+	assert_int_equal(value_of("a", value), 1);
 	assert_string_equal(value, "onetwo");
-	assert_int_equal(value_of(f, "b", value), 1);
+	assert_int_equal(value_of("b", value), 1);
 	assert_string_equal(value, "one");
-	assert_int_equal(table_get(f->table, bytes_str("a"), bytes_str("f"),
+	assert_int_equal(table_get(the.table, bytes_str("a"), bytes_str("f"),
 				   bytes_str("n"), TS_MAX, NULL, &c, &hold),
 			 1);
 	assert_true(bytes_eq(c.value, bytes_of("\0\0\0\0\0\0\0\7", 8)));
@@ -429,21 +422,19 @@ TEST_IN(a_row_that_the_store_refuses_names_its_line, setup, teardown)
 				   "b\tf:q\t1\tone\n"
 				   "b\tf:p\t\t1\tincrement\n"
 				   "c\tf:q\t1\ttwo\n";
-	struct fixture *f = *state;
 	char value[16];
 
-	assert_int_equal(cells_import_feed(f->import, bytes_str(text)), 0);
-	assert_int_equal(cells_import_end(f->import), -EINVAL);
+	assert_int_equal(cells_import_feed(the.import, bytes_str(text)), 0);
+	assert_int_equal(cells_import_end(the.import), -EINVAL);
 	assert_non_null(strstr(store_why(), "line 4: "));
-	assert_int_equal(cells_import_lines(f->import), 4);
-	assert_int_equal(value_of(f, "a", value), 1);
-	assert_int_equal(value_of(f, "b", value), 0);
-	assert_int_equal(value_of(f, "c", value), 0);
+	assert_int_equal(cells_import_lines(the.import), 4);
+	assert_int_equal(value_of("a", value), 1);
+	assert_int_equal(value_of("b", value), 0);
+	assert_int_equal(value_of("c", value), 0);
 }
 
 TEST_IN(too_long_a_key_is_refused_at_its_line, setup, teardown)
 {
-	struct fixture *f = *state;
 	struct buf text = {0};
 	char value[16];
 
@@ -451,24 +442,23 @@ TEST_IN(too_long_a_key_is_refused_at_its_line, setup, teardown)
 	for (int i = 0; i < 4000; i++)
 		assert_int_equal(buf_append(&text, "too long: ", 10), 0);
 	assert_int_equal(buf_append(&text, "\tf:q\t1\tx\n", 9), 0);
-	assert_int_equal(cells_import_feed(f->import, buf_bytes(&text)),
+	assert_int_equal(cells_import_feed(the.import, buf_bytes(&text)),
 			 -EINVAL);
 	assert_non_null(strstr(store_why(), "line 2: "));
-	assert_int_equal(value_of(f, "a", value), 1);
+	assert_int_equal(value_of("a", value), 1);
 	buf_free(&text);
 }
 
 TEST_IN(a_last_line_without_newline_is_an_error, setup, teardown)
 {
-	struct fixture *f = *state;
 	char value[16];
 
 	assert_int_equal(
-		cells_import_feed(f->import, bytes_str("a\tf:q\t1\tone\n"
-						       "b\tf:q\t1\ttw")),
+		cells_import_feed(the.import, bytes_str("a\tf:q\t1\tone\n"
+							"b\tf:q\t1\ttw")),
 		0);
-	assert_int_equal(cells_import_end(f->import), -EINVAL);
-	assert_int_equal(value_of(f, "b", value), 0);
+	assert_int_equal(cells_import_end(the.import), -EINVAL);
+	assert_int_equal(value_of("b", value), 0);
 }
 
 static size_t changes_tried;
@@ -479,53 +469,51 @@ static int count_try(struct table *t, struct mutation *m)
 	return 1;
 }
 
-static int feed(struct fixture *f, const char *line)
+static int feed(const char *line)
 {
-	int r = cells_import_feed(f->import, bytes_str(line));
+	int r = cells_import_feed(the.import, bytes_str(line));
 
-	return r < 0 ? r : cells_import_settle(f->import);
+	return r < 0 ? r : cells_import_settle(the.import);
 }
 
 /* Each line of a row in a write of its own. */
 TEST_IN(what_comes_line_by_line_is_asked_of_once, setup, teardown)
 {
-	struct fixture *f = *state;
-	const struct store_ops *real = f->store->ops;
+	const struct store_ops *real = the.store->ops;
 	struct store_ops ops = *real;
 	char line[64];
 
 	ops.mutate_try = count_try;
-	f->store->ops = &ops;
+	the.store->ops = &ops;
 	changes_tried = 0;
 	for (int i = 0; i < 300; i++) {
 		snprintf(line, sizeof(line), "r\tf:q%d\t%d\tx\n", i % 7, i);
-		assert_int_equal(feed(f, line), 0);
+		assert_int_equal(feed(line), 0);
 		snprintf(line, sizeof(line), "r\tf:a%d\t\tx\tappend\n", i % 7);
-		assert_int_equal(feed(f, line), 0);
+		assert_int_equal(feed(line), 0);
 	}
 	assert_in_range(changes_tried, 300, 600);
-	assert_int_equal(cells_import_end(f->import), 0);
-	f->store->ops = real;
+	assert_int_equal(cells_import_end(the.import), 0);
+	the.store->ops = real;
 }
 
 TEST_IN(appends_that_are_too_much_together_are_refused_at_the_last, setup,
 	teardown)
 {
-	struct fixture *f = *state;
 	struct schema schema = {0};
 
-	assert_int_equal(feed(f, "r\tf:q\t\t1\tappend\n"), 0);
-	assert_int_equal(feed(f, "s\tf:q\t\t1\tappend\n"), 0);
-	assert_int_equal(table_schema(f->table, &schema), 0);
+	assert_int_equal(feed("r\tf:q\t\t1\tappend\n"), 0);
+	assert_int_equal(feed("s\tf:q\t\t1\tappend\n"), 0);
+	assert_int_equal(table_schema(the.table, &schema), 0);
 	schema.families[0].attrs.max_value = 4;
-	assert_int_equal(table_alter(f->table, &schema, false), 0);
+	assert_int_equal(table_alter(the.table, &schema, false), 0);
 	schema_free(&schema);
 	/* r has one byte by now; two timestamps are two values. */
-	assert_int_equal(feed(f, "r\tf:q\t\t23\tappend\n"), 0);
-	assert_int_equal(feed(f, "r\tf:p\t\t123\tappend\n"), 0);
-	assert_int_equal(feed(f, "r\tf:q\t7\t23\tappend\n"), 0);
-	assert_int_equal(feed(f, "r\tf:q\t\t4\tappend\n"), 0);
-	assert_int_equal(feed(f, "r\tf:q\t\t5\tappend\n"), -EFBIG);
+	assert_int_equal(feed("r\tf:q\t\t23\tappend\n"), 0);
+	assert_int_equal(feed("r\tf:p\t\t123\tappend\n"), 0);
+	assert_int_equal(feed("r\tf:q\t7\t23\tappend\n"), 0);
+	assert_int_equal(feed("r\tf:q\t\t4\tappend\n"), 0);
+	assert_int_equal(feed("r\tf:q\t\t5\tappend\n"), -EFBIG);
 	assert_string_equal(store_why(), "line 7: a value of 5 bytes is over "
 					 "max_value 4 of family f");
 }

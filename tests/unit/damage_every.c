@@ -25,14 +25,14 @@ struct part {
 	struct buf content;
 };
 
-struct world {
+static struct {
 	struct os *os;
 	struct os_dir *dir;
 	struct part parts[FILES_MAX];
 	int nparts;
 	int version[TABLES][ROWS]; /* of the value; 0 = deleted, -1 = never */
 	uint64_t cases, read, refused;
-};
+} the;
 
 static const char *const names[TABLES] = {"t", "u", "v"};
 
@@ -45,8 +45,7 @@ static void value_of(int table, int row, int version, char out[VALUE + 1])
 	out[VALUE] = '\0';
 }
 
-static void change(struct table *t, struct world *w, int table, int row,
-		   int version)
+static void change(struct table *t, int table, int row, int version)
 {
 	char key[16], value[VALUE + 1];
 	struct change c = {.op = version ? CHANGE_PUT : CHANGE_DELETE_COLUMN,
@@ -61,61 +60,57 @@ static void change(struct table *t, struct world *w, int table, int row,
 	if (version)
 		c.value = bytes_str(value);
 	assert_int_equal(table_mutate(t, &m, 0), 1);
-	w->version[table][row] = version;
+	the.version[table][row] = version;
 }
 
 static int new_part(void *arg, const char *name)
 {
-	struct world *w = arg;
 	size_t n = strlen(name);
 
 	if (n < 4 || strcmp(name + n - 4, ".sst"))
 		return 0;
-	for (int i = 0; i < w->nparts; i++)
-		if (!strcmp(w->parts[i].name, name))
+	for (int i = 0; i < the.nparts; i++)
+		if (!strcmp(the.parts[i].name, name))
 			return 0;
-	assert_true(n < sizeof(w->parts[0].name));
-	memcpy(w->parts[w->nparts].name, name, n + 1);
+	assert_true(n < sizeof(the.parts[0].name));
+	memcpy(the.parts[the.nparts].name, name, n + 1);
 	return 0;
 }
 
 /* Rows @from to @to, each @step-th, as a file of its own. */
-static void fill(struct store *s, struct world *w, int table, int from, int to,
-		 int step, int version)
+static void fill(struct store *s, int table, int from, int to, int step,
+		 int version)
 {
-	struct part *p = &w->parts[w->nparts];
+	struct part *p = &the.parts[the.nparts];
 	struct table *t;
 
 	assert_int_equal(table_open(s, bytes_str(names[table]), &t), 0);
 	for (int row = from; row <= to; row += step)
-		change(t, w, table, row, version);
+		change(t, table, row, version);
 	table_unref(t);
 	assert_int_equal(store_flush(s, NULL), 0);
-	assert_int_equal(os_dir_list(w->dir, new_part, w), 0);
+	assert_int_equal(os_dir_list(the.dir, new_part, NULL), 0);
 	p->table = table;
 	p->from = from;
 	p->to = to;
-	assert_int_equal(os_read_file(w->dir, p->name, 1 << 20, &p->content),
+	assert_int_equal(os_read_file(the.dir, p->name, 1 << 20, &p->content),
 			 0);
-	w->nparts++;
+	the.nparts++;
 }
 
 static int setup(void **state)
 {
 	struct store_options o = {.create = true, .inline_background = true};
-	struct world *w = calloc(1, sizeof(*w));
 	struct family_attrs attrs;
 	struct schema schema;
 	struct store *s;
 
-	*state = w;
-	if (!w)
-		return -1;
+	memset(&the, 0, sizeof(the));
 	family_attrs_default(&attrs);
 	attrs.block_size = 1 << 10;
-	w->os = o.os = sim_new(1);
+	the.os = o.os = sim_new(1);
 	assert_int_equal(store_open("/store", &o, &s), 0);
-	assert_int_equal(os_dir_open(w->os, "/store", false, &w->dir), 0);
+	assert_int_equal(os_dir_open(the.os, "/store", false, &the.dir), 0);
 	for (int i = 0; i < TABLES; i++) {
 		schema_init(&schema, 0, 0);
 		assert_int_equal(schema_add(&schema, bytes_str("f"), &attrs),
@@ -124,26 +119,23 @@ static int setup(void **state)
 			store_table_create(s, bytes_str(names[i]), &schema), 0);
 		schema_free(&schema);
 		for (int row = 0; row < ROWS; row++)
-			w->version[i][row] = -1;
+			the.version[i][row] = -1;
 	}
-	fill(s, w, 0, 0, 11, 1, 1);
-	fill(s, w, 0, 6, 8, 1, 2);
-	fill(s, w, 0, 16, 22, 1, 1);
-	fill(s, w, 0, 9, 10, 1, 0);
-	fill(s, w, 1, 0, 23, 2, 1);
-	fill(s, w, 2, 2, 9, 1, 1);
+	fill(s, 0, 0, 11, 1, 1);
+	fill(s, 0, 6, 8, 1, 2);
+	fill(s, 0, 16, 22, 1, 1);
+	fill(s, 0, 9, 10, 1, 0);
+	fill(s, 1, 0, 23, 2, 1);
+	fill(s, 2, 2, 9, 1, 1);
 	return store_close(s);
 }
 
 static int teardown(void **state)
 {
-	struct world *w = *state;
-
-	for (int i = 0; i < w->nparts; i++)
-		buf_free(&w->parts[i].content);
-	os_dir_close(w->dir);
-	sim_free(w->os);
-	free(w);
+	for (int i = 0; i < the.nparts; i++)
+		buf_free(&the.parts[i].content);
+	os_dir_close(the.dir);
+	sim_free(the.os);
 	return 0;
 }
 
@@ -154,18 +146,16 @@ static bool is_outside(const struct part *p, int table, int row)
 	return table != p->table || row < p->from || row > p->to;
 }
 
-static void check_right(struct world *w, int table, int row,
-			const struct cell *c)
+static void check_right(int table, int row, const struct cell *c)
 {
 	char value[VALUE + 1];
 
-	assert_in_range(w->version[table][row], 1, 9);
-	value_of(table, row, w->version[table][row], value);
+	assert_in_range(the.version[table][row], 1, 9);
+	value_of(table, row, the.version[table][row], value);
 	assert_true(bytes_eq(c->value, bytes_str(value)));
 }
 
-static void scan_table(struct world *w, struct table *t, int table,
-		       const struct part *p)
+static void scan_table(struct table *t, int table, const struct part *p)
 {
 	const struct scan_spec spec = {.granularity = SCAN_COLUMNS};
 	bool seen[ROWS] = {false};
@@ -182,24 +172,23 @@ static void scan_table(struct world *w, struct table *t, int table,
 			assert_int_equal(table, p->table);
 			assert_int_equal(scan_pass(sc), 0);
 			assert_true(++passes < 50);
-			w->refused++;
+			the.refused++;
 			continue;
 		}
 		row = (c.row.data[1] - '0') * 10 + c.row.data[2] - '0';
 		assert_in_range(row, 0, ROWS - 1);
 		assert_false(seen[row]);
 		seen[row] = true;
-		check_right(w, table, row, &c);
-		w->read++;
+		check_right(table, row, &c);
+		the.read++;
 	}
 	scan_close(sc);
 	for (int row = 0; row < ROWS; row++)
-		if (w->version[table][row] > 0 && is_outside(p, table, row))
+		if (the.version[table][row] > 0 && is_outside(p, table, row))
 			assert_true(seen[row]);
 }
 
-static void get_rows(struct world *w, struct table *t, int table,
-		     const struct part *p)
+static void get_rows(struct table *t, int table, const struct part *p)
 {
 	struct buf hold = {0};
 
@@ -212,22 +201,22 @@ static void get_rows(struct world *w, struct table *t, int table,
 		r = table_get(t, bytes_str(key), bytes_str("f"), bytes_str("q"),
 			      TS_MAX, NULL, &c, &hold);
 		if (r == -EUCLEAN && !is_outside(p, table, row)) {
-			w->refused++;
+			the.refused++;
 			continue;
 		}
-		assert_int_equal(r, w->version[table][row] > 0);
+		assert_int_equal(r, the.version[table][row] > 0);
 		if (r > 0)
-			check_right(w, table, row, &c);
-		w->read++;
+			check_right(table, row, &c);
+		the.read++;
 	}
 	buf_free(&hold);
 }
 
 /* The store as it is now, with part @p damaged. */
-static void check_all(struct world *w, const struct part *p)
+static void check_all(const struct part *p)
 {
 	const struct store_options o = {
-		.read_only = true, .inline_background = true, .os = w->os};
+		.read_only = true, .inline_background = true, .os = the.os};
 	struct store *s;
 
 	assert_int_equal(store_open("/store", &o, &s), 0);
@@ -235,19 +224,20 @@ static void check_all(struct world *w, const struct part *p)
 		struct table *t;
 
 		assert_int_equal(table_open(s, bytes_str(names[i]), &t), 0);
-		scan_table(w, t, i, p);
-		get_rows(w, t, i, p);
+		scan_table(t, i, p);
+		get_rows(t, i, p);
 		table_unref(t);
 	}
 	assert_int_equal(store_close(s), 0);
-	w->cases++;
+	the.cases++;
 }
 
-static void write_part(struct world *w, const struct part *p, size_t len)
+static void write_part(const struct part *p, size_t len)
 {
 	struct os_file *f;
 
-	assert_int_equal(os_open(w->dir, p->name, OS_WRITE | OS_CREATE, &f), 0);
+	assert_int_equal(os_open(the.dir, p->name, OS_WRITE | OS_CREATE, &f),
+			 0);
 	assert_int_equal(os_truncate(f, len), 0);
 	if (len)
 		assert_int_equal(os_pwrite(f, p->content.data, len, 0), 0);
@@ -261,43 +251,39 @@ static size_t stride(size_t sampled)
 
 TEST(every_flipped_bit_costs_no_more_than_its_rows)
 {
-	struct world *w = *state;
-
-	for (int i = 0; i < w->nparts; i++) {
-		struct part *p = &w->parts[i];
+	for (int i = 0; i < the.nparts; i++) {
+		struct part *p = &the.parts[i];
 
 		for (size_t bit = (size_t)i; bit < 8 * p->content.len;
 		     bit += stride(101)) {
 			p->content.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-			write_part(w, p, p->content.len);
+			write_part(p, p->content.len);
 			p->content.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-			check_all(w, p);
+			check_all(p);
 		}
-		write_part(w, p, p->content.len);
+		write_part(p, p->content.len);
 	}
-	assert_true(w->refused > 0);
+	assert_true(the.refused > 0);
 	printf("%llu bits: %llu reads right, %llu refused, 0 wrong\n",
-	       (unsigned long long)w->cases, (unsigned long long)w->read,
-	       (unsigned long long)w->refused);
+	       (unsigned long long)the.cases, (unsigned long long)the.read,
+	       (unsigned long long)the.refused);
 }
 
 TEST(every_cut_or_missing_file_costs_no_more_than_its_rows)
 {
-	struct world *w = *state;
-
-	for (int i = 0; i < w->nparts; i++) {
-		struct part *p = &w->parts[i];
+	for (int i = 0; i < the.nparts; i++) {
+		struct part *p = &the.parts[i];
 
 		for (size_t len = 0; len < p->content.len; len += stride(53)) {
-			write_part(w, p, len);
-			check_all(w, p);
+			write_part(p, len);
+			check_all(p);
 		}
-		assert_int_equal(os_unlink(w->dir, p->name), 0);
-		check_all(w, p);
-		write_part(w, p, p->content.len);
+		assert_int_equal(os_unlink(the.dir, p->name), 0);
+		check_all(p);
+		write_part(p, p->content.len);
 	}
-	assert_true(w->refused > 0);
+	assert_true(the.refused > 0);
 	printf("%llu cuts: %llu reads right, %llu refused, 0 wrong\n",
-	       (unsigned long long)w->cases, (unsigned long long)w->read,
-	       (unsigned long long)w->refused);
+	       (unsigned long long)the.cases, (unsigned long long)the.read,
+	       (unsigned long long)the.refused);
 }

@@ -9,34 +9,30 @@
 #include "tests/model/loop.h"
 #include "tests/unit/temp_store.h"
 
-struct place {
+static struct {
 	struct temp_store s;
 	char copy[80];
-};
+} the;
 
 static int set_up(void **state)
 {
-	struct place *p = calloc(1, sizeof(*p));
-
-	snprintf(p->s.path, sizeof(p->s.path), "/tmp/cellfs-hold-XXXXXX");
-	assert_non_null(mkdtemp(p->s.path));
-	snprintf(p->copy, sizeof(p->copy), "%s.copy", p->s.path);
-	p->s.options.inline_background = true;
-	p->s.options.wal_segment_bytes = 65536;
-	assert_int_equal(temp_open(&p->s), 0);
-	*state = p;
+	memset(&the, 0, sizeof(the));
+	snprintf(the.s.path, sizeof(the.s.path), "/tmp/cellfs-hold-XXXXXX");
+	assert_non_null(mkdtemp(the.s.path));
+	snprintf(the.copy, sizeof(the.copy), "%s.copy", the.s.path);
+	the.s.options.inline_background = true;
+	the.s.options.wal_segment_bytes = 65536;
+	assert_int_equal(temp_open(&the.s), 0);
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct place *p = *state;
 	char cmd[256];
 
-	assert_int_equal(temp_close(&p->s), 0);
-	snprintf(cmd, sizeof(cmd), "rm -r %s %s", p->s.path, p->copy);
+	assert_int_equal(temp_close(&the.s), 0);
+	snprintf(cmd, sizeof(cmd), "rm -r %s %s", the.s.path, the.copy);
 	assert_int_equal(system(cmd), 0);
-	free(p);
 	return 0;
 }
 
@@ -60,15 +56,14 @@ static void put_many(struct temp_store *s, int from, int to)
 }
 
 /* The first bytes of a file; the rest is a hole. */
-static void copy_file(const struct place *p, const struct hold_file *f,
-		      struct bytes content)
+static void copy_file(const struct hold_file *f, struct bytes content)
 {
 	char from[128], to[128];
 	uint8_t *bytes = malloc(f->bytes ? f->bytes : 1);
 	FILE *in, *out;
 
-	snprintf(from, sizeof(from), "%s/%s", p->s.path, f->name);
-	snprintf(to, sizeof(to), "%s/%s", p->copy, f->name);
+	snprintf(from, sizeof(from), "%s/%s", the.s.path, f->name);
+	snprintf(to, sizeof(to), "%s/%s", the.copy, f->name);
 	if (content.data) {
 		memcpy(bytes, content.data, f->bytes);
 	} else {
@@ -85,12 +80,12 @@ static void copy_file(const struct place *p, const struct hold_file *f,
 	free(bytes);
 }
 
-static void copy(const struct place *p, const struct hold *h)
+static void copy(const struct hold *h)
 {
-	assert_int_equal(mkdir(p->copy, 0700), 0);
+	assert_int_equal(mkdir(the.copy, 0700), 0);
 	assert_int_equal(h->files[0].bytes, h->catalog.len);
 	for (size_t i = 0; i < h->nfiles; i++)
-		copy_file(p, &h->files[i],
+		copy_file(&h->files[i],
 			  i ? (struct bytes){0} : buf_bytes(&h->catalog));
 }
 
@@ -100,17 +95,17 @@ static void say(void *arg, const char *sentence)
 }
 
 /* The copy is sound, and has the rows below @n and no others. */
-static void has_rows(const struct place *p, int n)
+static void has_rows(int n)
 {
-	struct temp_store s = {.options = p->s.options};
+	struct temp_store s = {.options = the.s.options};
 	struct scan_spec spec = {.granularity = SCAN_ROWS, .versions = 1};
 	struct scan *sc;
 	struct cell c;
 	char row[16];
 	int rows = 0;
 
-	snprintf(s.path, sizeof(s.path), "%.63s", p->copy);
-	assert_int_equal(store_check_copy(p->copy, NULL, NULL, say, NULL), 0);
+	snprintf(s.path, sizeof(s.path), "%.63s", the.copy);
+	assert_int_equal(store_check_copy(the.copy, NULL, NULL, say, NULL), 0);
 	s.options.read_only = false;
 	assert_int_equal(temp_open(&s), 0);
 	assert_int_equal(scan_open(s.table, &spec, &sc), 0);
@@ -140,43 +135,40 @@ static void go_on(struct temp_store *s)
 
 TEST(what_is_held_stays_while_the_store_goes_on)
 {
-	struct place *p = *state;
 	struct hold *h;
 
-	put_many(&p->s, 0, 300);
-	assert_int_equal(store_flush(p->s.store, NULL), 0);
-	put_many(&p->s, 300, 500);
-	assert_int_equal(store_hold(p->s.store, &h), 0);
-	go_on(&p->s);
-	copy(p, h);
+	put_many(&the.s, 0, 300);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	put_many(&the.s, 300, 500);
+	assert_int_equal(store_hold(the.s.store, &h), 0);
+	go_on(&the.s);
+	copy(h);
 	hold_release(h);
-	has_rows(p, 500);
+	has_rows(500);
 }
 
 TEST(a_session_holds_as_the_store_does)
 {
-	struct place *p = *state;
 	struct store *client;
 	struct hold *h;
 
-	put_many(&p->s, 0, 500);
-	assert_int_equal(loop_open(p->s.store, NULL, &client), 0);
+	put_many(&the.s, 0, 500);
+	assert_int_equal(loop_open(the.s.store, NULL, &client), 0);
 	assert_int_equal(store_hold(client, &h), 0);
-	go_on(&p->s);
-	copy(p, h);
+	go_on(&the.s);
+	copy(h);
 	hold_release(h);
 	assert_int_equal(store_close(client), 0);
-	has_rows(p, 500);
+	has_rows(500);
 }
 
 TEST(a_session_holds_one_state_at_a_time)
 {
-	struct place *p = *state;
 	struct hold *h, *second;
 	struct store *client;
 
-	assert_int_equal(mkdir(p->copy, 0700), 0);
-	assert_int_equal(loop_open(p->s.store, NULL, &client), 0);
+	assert_int_equal(mkdir(the.copy, 0700), 0);
+	assert_int_equal(loop_open(the.s.store, NULL, &client), 0);
 	assert_int_equal(store_hold(client, &h), 0);
 	assert_int_equal(store_hold(client, &second), -EMFILE);
 	assert_string_equal(store_why(), "this client holds files already: "
@@ -188,13 +180,13 @@ TEST(a_session_holds_one_state_at_a_time)
 }
 
 /* The names of table files and segments in the store's directory. */
-static int count_files(const struct place *p, const char *end)
+static int count_files(const char *end)
 {
 	char cmd[160];
 	int n = 0;
 	FILE *f;
 
-	snprintf(cmd, sizeof(cmd), "ls %s | grep -c '%s$'", p->s.path, end);
+	snprintf(cmd, sizeof(cmd), "ls %s | grep -c '%s$'", the.s.path, end);
 	f = popen(cmd, "r");
 	assert_int_equal(fscanf(f, "%d", &n), 1);
 	pclose(f);
@@ -203,29 +195,28 @@ static int count_files(const struct place *p, const char *end)
 
 TEST(what_was_held_goes_when_it_is_released)
 {
-	struct place *p = *state;
 	struct store *client;
 	struct hold *h;
 	int logs;
 
-	put_many(&p->s, 0, 500);
-	assert_int_equal(loop_open(p->s.store, NULL, &client), 0);
+	put_many(&the.s, 0, 500);
+	assert_int_equal(loop_open(the.s.store, NULL, &client), 0);
 	assert_int_equal(store_hold(client, &h), 0);
-	go_on(&p->s);
-	assert_int_equal(mkdir(p->copy, 0700), 0);
-	assert_int_equal(count_files(p, ".sst"), 2);
-	logs = count_files(p, ".log");
+	go_on(&the.s);
+	assert_int_equal(mkdir(the.copy, 0700), 0);
+	assert_int_equal(count_files(".sst"), 2);
+	logs = count_files(".log");
 	/* A client that dies says nothing. */
 	assert_int_equal(store_close(client), 0);
-	assert_int_equal(count_files(p, ".sst"), 0);
-	assert_int_equal(store_table_create(p->s.store, bytes_str("t"), NULL),
+	assert_int_equal(count_files(".sst"), 0);
+	assert_int_equal(store_table_create(the.s.store, bytes_str("t"), NULL),
 			 0);
-	assert_int_equal(table_open(p->s.store, bytes_str("t"), &p->s.table),
+	assert_int_equal(table_open(the.s.store, bytes_str("t"), &the.s.table),
 			 0);
-	assert_int_equal(table_add_family(p->s.table, bytes_str("f")), 0);
-	put(&p->s, 1);
-	assert_int_equal(store_flush(p->s.store, NULL), 0);
-	assert_true(count_files(p, ".log") < logs);
+	assert_int_equal(table_add_family(the.s.table, bytes_str("f")), 0);
+	put(&the.s, 1);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	assert_true(count_files(".log") < logs);
 	/* Its end of the hold is freed without a store behind it. */
 	free(h->files);
 	buf_free(&h->catalog);
@@ -234,17 +225,16 @@ TEST(what_was_held_goes_when_it_is_released)
 
 TEST(a_store_that_is_read_is_held_with_its_ring)
 {
-	struct place *p = *state;
 	struct hold *h;
 
-	put_many(&p->s, 0, 300);
-	assert_int_equal(store_flush(p->s.store, NULL), 0);
-	put_many(&p->s, 300, 500);
-	assert_int_equal(temp_close(&p->s), 0);
-	p->s.options.read_only = true;
-	assert_int_equal(temp_open(&p->s), 0);
-	assert_int_equal(store_hold(p->s.store, &h), 0);
-	copy(p, h);
+	put_many(&the.s, 0, 300);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	put_many(&the.s, 300, 500);
+	assert_int_equal(temp_close(&the.s), 0);
+	the.s.options.read_only = true;
+	assert_int_equal(temp_open(&the.s), 0);
+	assert_int_equal(store_hold(the.s.store, &h), 0);
+	copy(h);
 	hold_release(h);
-	has_rows(p, 500);
+	has_rows(500);
 }
