@@ -3,33 +3,30 @@
 
 TEST(newest_value_is_read_back)
 {
-	struct fixture f = begin();
 	struct cellfs_buffer value = {0};
 
-	assert_int_equal(put(&f, "r", "q", "old"), 0);
-	assert_int_equal(put(&f, "r", "q", "new"), 0);
-	assert_string_equal(get(&f, "r", "q"), "new");
-	assert_int_equal(cellfs_get(f.t, str("r"), str("f"), str("q"), NULL),
+	assert_int_equal(put(&the, "r", "q", "old"), 0);
+	assert_int_equal(put(&the, "r", "q", "new"), 0);
+	assert_string_equal(get(&the, "r", "q"), "new");
+	assert_int_equal(cellfs_get(the.t, str("r"), str("f"), str("q"), NULL),
 			 1);
-	assert_int_equal(cellfs_get(f.t, str("r"), str("f"), str("p"), NULL),
+	assert_int_equal(cellfs_get(the.t, str("r"), str("f"), str("p"), NULL),
 			 0);
 	/* Keys and values hold any bytes; the empty qualifier is a name. */
-	assert_int_equal(cellfs_put(f.t, cellfs_bytes_of("\0r", 2), str("g"),
+	assert_int_equal(cellfs_put(the.t, cellfs_bytes_of("\0r", 2), str("g"),
 				    str(""), cellfs_bytes_of("a\0b", 3)),
 			 0);
-	assert_int_equal(cellfs_get(f.t, cellfs_bytes_of("\0r", 2), str("g"),
+	assert_int_equal(cellfs_get(the.t, cellfs_bytes_of("\0r", 2), str("g"),
 				    str(""), &value),
 			 1);
 	assert_int_equal(value.len, 3);
 	assert_memory_equal(value.data, "a\0b", 3);
 	cellfs_buffer_free(&value);
-	end(&f);
 }
 
 /* However many of them fall into one millisecond. */
 TEST(each_put_is_a_version_of_its_own)
 {
-	struct fixture f = begin();
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 	char row[8];
@@ -37,116 +34,106 @@ TEST(each_put_is_a_version_of_its_own)
 	for (int i = 0; i < 100; i++) {
 		snprintf(row, sizeof(row), "%03d", i);
 		for (int n = 0; n < 3; n++)
-			assert_int_equal(put(&f, row, "q", ""), 0);
+			assert_int_equal(put(&the, row, "q", ""), 0);
 	}
-	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	assert_int_equal(cellfs_scan_open(the.t, NULL, &sc), 0);
 	for (int i = 0; i < 300; i++)
 		assert_int_equal(cellfs_scan_next(sc, &c), 1);
 	assert_int_equal(cellfs_scan_next(sc, &c), 0);
 	cellfs_scan_close(sc);
-	end(&f);
 }
 
 TEST(put_and_delete_reach_beyond_the_clock)
 {
-	struct fixture f = begin();
 	struct cellfs_cell c;
 
-	put_at(&f, "r", "q", CELLFS_TS_MAX - 1000, "future");
-	assert_int_equal(put(&f, "r", "q", "newest"), 0);
-	assert_string_equal(get(&f, "r", "q"), "newest");
-	assert_int_equal(cellfs_get_cell(f.t, str("r"), str("f"), str("q"),
+	put_at(&the, "r", "q", CELLFS_TS_MAX - 1000, "future");
+	assert_int_equal(put(&the, "r", "q", "newest"), 0);
+	assert_string_equal(get(&the, "r", "q"), "newest");
+	assert_int_equal(cellfs_get_cell(the.t, str("r"), str("f"), str("q"),
 					 NULL, &c, NULL),
 			 1);
 	assert_true(c.ts_ms > CELLFS_TS_MAX - 1000);
-	assert_int_equal(cellfs_delete(f.t, str("r"), str("f"), str("q")), 0);
-	assert_string_equal(scan(&f, NULL), "");
-	put_at(&f, "r", "q", CELLFS_TS_MAX - 1000, "future");
-	assert_int_equal(cellfs_delete_row(f.t, str("r")), 0);
-	assert_string_equal(scan(&f, NULL), "");
+	assert_int_equal(cellfs_delete(the.t, str("r"), str("f"), str("q")), 0);
+	assert_string_equal(scan(&the, NULL), "");
+	put_at(&the, "r", "q", CELLFS_TS_MAX - 1000, "future");
+	assert_int_equal(cellfs_delete_row(the.t, str("r")), 0);
+	assert_string_equal(scan(&the, NULL), "");
 	/* Nothing is newer than the end of time. */
-	assert_int_equal(put_at(&f, "s", "q", CELLFS_TS_MAX, "last"), 1);
-	assert_refused(put(&f, "s", "q", "v"), -EOVERFLOW, "no timestamp");
-	assert_string_equal(get(&f, "s", "q"), "last");
-	assert_int_equal(cellfs_delete(f.t, str("s"), str("f"), str("q")), 0);
-	assert_refused(put(&f, "s", "q", "v"), -EOVERFLOW, "no timestamp");
-	end(&f);
+	assert_int_equal(put_at(&the, "s", "q", CELLFS_TS_MAX, "last"), 1);
+	assert_refused(put(&the, "s", "q", "v"), -EOVERFLOW, "no timestamp");
+	assert_string_equal(get(&the, "s", "q"), "last");
+	assert_int_equal(cellfs_delete(the.t, str("s"), str("f"), str("q")), 0);
+	assert_refused(put(&the, "s", "q", "v"), -EOVERFLOW, "no timestamp");
 }
 
 /* Neither an absent value nor a failure touches what the caller has. */
 TEST(what_is_not_found_is_not_written)
 {
-	struct fixture f = begin();
 	struct cellfs_bytes r = str("r"), g = str("f"), q = str("q");
 	struct cellfs_buffer value = {0};
 	struct cellfs_cell cell = {.ts_ms = 77};
 
-	put(&f, "r", "q", "kept");
-	assert_int_equal(cellfs_get(f.t, r, g, q, &value), 1);
-	assert_int_equal(cellfs_get(f.t, r, g, str("x"), &value), 0);
+	put(&the, "r", "q", "kept");
+	assert_int_equal(cellfs_get(the.t, r, g, q, &value), 1);
+	assert_int_equal(cellfs_get(the.t, r, g, str("x"), &value), 0);
 	assert_int_equal(
-		cellfs_get_cell(f.t, r, g, str("x"), NULL, &cell, &value), 0);
-	assert_refused(cellfs_get(f.t, str(""), g, q, &value), -EINVAL,
+		cellfs_get_cell(the.t, r, g, str("x"), NULL, &cell, &value), 0);
+	assert_refused(cellfs_get(the.t, str(""), g, q, &value), -EINVAL,
 		       "empty");
-	assert_refused(cellfs_get_cell(f.t, r, str(""), q, NULL, &cell, &value),
-		       -EINVAL, "empty");
+	assert_refused(
+		cellfs_get_cell(the.t, r, str(""), q, NULL, &cell, &value),
+		-EINVAL, "empty");
 	assert_int_equal(cell.ts_ms, 77);
 	assert_int_equal(value.len, 4);
 	assert_memory_equal(value.data, "kept", 4);
 	cellfs_buffer_free(&value);
 	cellfs_buffer_free(&value);
 	cellfs_buffer_free(NULL);
-	end(&f);
 }
 
 TEST(deletes_hide_the_column_or_the_row)
 {
-	struct fixture f = begin();
-
-	put_at(&f, "r", "a", 1, "1");
-	put_at(&f, "r", "a", 2, "2");
-	put_at(&f, "r", "b", 3, "3");
-	assert_int_equal(cellfs_delete(f.t, str("r"), str("f"), str("a")), 0);
-	assert_string_equal(scan(&f, NULL), "r/f:b@3=3");
-	assert_int_equal(cellfs_delete_row(f.t, str("r")), 0);
-	assert_string_equal(scan(&f, NULL), "");
+	put_at(&the, "r", "a", 1, "1");
+	put_at(&the, "r", "a", 2, "2");
+	put_at(&the, "r", "b", 3, "3");
+	assert_int_equal(cellfs_delete(the.t, str("r"), str("f"), str("a")), 0);
+	assert_string_equal(scan(&the, NULL), "r/f:b@3=3");
+	assert_int_equal(cellfs_delete_row(the.t, str("r")), 0);
+	assert_string_equal(scan(&the, NULL), "");
 	/* What is absent is deleted without an error. */
-	assert_int_equal(cellfs_delete(f.t, str("r"), str("f"), str("a")), 0);
-	assert_int_equal(cellfs_delete_row(f.t, str("r")), 0);
-	assert_int_equal(put(&f, "r", "a", "again"), 0);
-	assert_string_equal(get(&f, "r", "a"), "again");
-	end(&f);
+	assert_int_equal(cellfs_delete(the.t, str("r"), str("f"), str("a")), 0);
+	assert_int_equal(cellfs_delete_row(the.t, str("r")), 0);
+	assert_int_equal(put(&the, "r", "a", "again"), 0);
+	assert_string_equal(get(&the, "r", "a"), "again");
 }
 
 TEST(increments_add_and_appends_append)
 {
-	struct fixture f = begin();
 	struct cellfs_bytes r = str("r"), g = str("f"), q = str("n");
 	int64_t sum = 0;
 
-	assert_int_equal(cellfs_increment(f.t, r, g, q, 5, &sum), 0);
+	assert_int_equal(cellfs_increment(the.t, r, g, q, 5, &sum), 0);
 	assert_int_equal(sum, 5);
-	assert_int_equal(cellfs_increment(f.t, r, g, q, -7, NULL), 0);
-	assert_int_equal(cellfs_increment(f.t, r, g, q, 0, &sum), 0);
+	assert_int_equal(cellfs_increment(the.t, r, g, q, -7, NULL), 0);
+	assert_int_equal(cellfs_increment(the.t, r, g, q, 0, &sum), 0);
 	assert_int_equal(sum, -2);
-	assert_int_equal(cellfs_append(f.t, r, g, str("s"), str("one")), 0);
-	assert_int_equal(cellfs_append(f.t, r, g, str("s"), str(" two")), 0);
-	assert_string_equal(get(&f, "r", "s"), "one two");
+	assert_int_equal(cellfs_append(the.t, r, g, str("s"), str("one")), 0);
+	assert_int_equal(cellfs_append(the.t, r, g, str("s"), str(" two")), 0);
+	assert_string_equal(get(&the, "r", "s"), "one two");
 	sum = 77;
-	assert_refused(cellfs_increment(f.t, r, g, str("s"), 1, &sum), -EINVAL,
-		       "8");
+	assert_refused(cellfs_increment(the.t, r, g, str("s"), 1, &sum),
+		       -EINVAL, "8");
 	assert_int_equal(sum, 77);
 	/* Beyond 64 bits it wraps round. */
-	assert_int_equal(cellfs_increment(f.t, r, g, str("w"), INT64_MAX, NULL),
-			 0);
-	assert_int_equal(cellfs_increment(f.t, r, g, str("w"), 1, &sum), 0);
+	assert_int_equal(
+		cellfs_increment(the.t, r, g, str("w"), INT64_MAX, NULL), 0);
+	assert_int_equal(cellfs_increment(the.t, r, g, str("w"), 1, &sum), 0);
 	assert_true(sum == INT64_MIN);
-	end(&f);
 }
 
 TEST(wrong_changes_are_refused_with_a_sentence)
 {
-	struct fixture f = begin();
 	struct cellfs_change c = {.kind = CELLFS_PUT, .family = str("f")};
 	struct cellfs_check k = {.kind = CELLFS_CHECK_ABSENT};
 	struct cellfs_mutation m = {
@@ -154,92 +141,91 @@ TEST(wrong_changes_are_refused_with_a_sentence)
 	char big[200];
 
 	memset(big, 'x', sizeof(big));
-	assert_refused(put(&f, "", "q", "v"), -EINVAL, "row key is empty");
-	assert_refused(cellfs_put(f.t, str("r"), str("x"), str("q"), str("v")),
-		       -EPERM, "'x': declare it in the table's schema");
-	assert_refused(cellfs_put(f.t, str("r"), str("g"), str("q"),
+	assert_refused(put(&the, "", "q", "v"), -EINVAL, "row key is empty");
+	assert_refused(
+		cellfs_put(the.t, str("r"), str("x"), str("q"), str("v")),
+		-EPERM, "'x': declare it in the table's schema");
+	assert_refused(cellfs_put(the.t, str("r"), str("g"), str("q"),
 				  cellfs_bytes_of(big, 101)),
 		       -EFBIG, "max_value 100");
-	assert_refused(cellfs_delete(f.t, str("r"), str(""), str("q")), -EINVAL,
-		       "family name is empty");
-	assert_refused(cellfs_append(f.t, str("r"), str("x"), str(""), str("")),
-		       -EPERM, "x");
-	assert_refused(cellfs_delete_row(f.t, str("")), -EINVAL, "empty");
+	assert_refused(cellfs_delete(the.t, str("r"), str(""), str("q")),
+		       -EINVAL, "family name is empty");
+	assert_refused(
+		cellfs_append(the.t, str("r"), str("x"), str(""), str("")),
+		-EPERM, "x");
+	assert_refused(cellfs_delete_row(the.t, str("")), -EINVAL, "empty");
 	/* No timestamp means another one, and no kind another one. */
 	c.ts = cellfs_ms(INT64_MAX);
-	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EINVAL,
 		       "is no timestamp");
 	c.ts = cellfs_ms(INT64_MAX - 1);
-	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EINVAL,
 		       "is no timestamp");
 	c.ts = cellfs_ms(-1);
-	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EINVAL,
 		       "is no timestamp");
 	c.ts.set = false;
 	c.kind = (enum cellfs_kind)(256 + CELLFS_PUT);
-	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EINVAL,
 		       "unknown operation");
 	c.kind = CELLFS_PUT;
 	m.checks = &k;
 	m.nchecks = 1;
 	k.family = str("f");
 	k.kind = (enum cellfs_check_kind)(CELLFS_CHECK_VERSION_EQUAL + 1);
-	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL,
+	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EINVAL,
 		       "unknown operator");
 	m.nchecks = 0;
-	assert_refused(cellfs_mutate(f.t, &m, NULL, CELLFS_SYNC | 2), -EINVAL,
+	assert_refused(cellfs_mutate(the.t, &m, NULL, CELLFS_SYNC | 2), -EINVAL,
 		       "flags");
-	assert_refused(cellfs_mutate_many(f.t, &m, 1, 4, NULL), -EINVAL,
+	assert_refused(cellfs_mutate_many(the.t, &m, 1, 4, NULL), -EINVAL,
 		       "flags");
 	m.nchanges = 0;
-	assert_refused(cellfs_mutate(f.t, &m, NULL, 0), -EINVAL, "nothing");
-	assert_string_equal(scan(&f, NULL), "");
-	end(&f);
+	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EINVAL, "nothing");
+	assert_string_equal(scan(&the, NULL), "");
 }
 
 TEST(keys_and_values_are_as_long_as_the_header_says)
 {
 	static char x[CELLFS_ROW_MAX + 1];
-	struct fixture f = begin();
 	struct cellfs_bytes r = str("r"), g = str("g"), q = str("q");
 	char text[200];
 
 	memset(x, 'x', sizeof(x));
 	snprintf(text, sizeof(text), "family g\n\tmax_value 100\nfamily %.*s",
 		 CELLFS_FAMILY_MAX, x);
-	assert_int_equal(cellfs_table_alter(f.t, text), 0);
-	assert_int_equal(cellfs_put(f.t, cellfs_bytes_of(x, CELLFS_ROW_MAX),
+	assert_int_equal(cellfs_table_alter(the.t, text), 0);
+	assert_int_equal(cellfs_put(the.t, cellfs_bytes_of(x, CELLFS_ROW_MAX),
 				    cellfs_bytes_of(x, CELLFS_FAMILY_MAX),
 				    cellfs_bytes_of(x, CELLFS_QUALIFIER_MAX),
 				    q),
 			 0);
-	assert_refused(cellfs_put(f.t, cellfs_bytes_of(x, CELLFS_ROW_MAX + 1),
+	assert_refused(cellfs_put(the.t, cellfs_bytes_of(x, CELLFS_ROW_MAX + 1),
 				  g, q, q),
 		       -EINVAL, "row");
-	assert_refused(cellfs_put(f.t, r,
+	assert_refused(cellfs_put(the.t, r,
 				  cellfs_bytes_of(x, CELLFS_FAMILY_MAX + 1), q,
 				  q),
 		       -EINVAL, "family");
-	assert_refused(cellfs_put(f.t, r, g,
+	assert_refused(cellfs_put(the.t, r, g,
 				  cellfs_bytes_of(x, CELLFS_QUALIFIER_MAX + 1),
 				  q),
 		       -EINVAL, "qualifier");
 	/* What is appended counts with what is there. */
-	assert_int_equal(cellfs_append(f.t, r, g, q, cellfs_bytes_of(x, 100)),
+	assert_int_equal(cellfs_append(the.t, r, g, q, cellfs_bytes_of(x, 100)),
 			 0);
-	assert_refused(cellfs_append(f.t, r, g, q, q), -EFBIG, "max_value 100");
+	assert_refused(cellfs_append(the.t, r, g, q, q), -EFBIG,
+		       "max_value 100");
 	snprintf(text, sizeof(text), "family g\n\tmax_value %u\n",
 		 CELLFS_VALUE_MAX);
-	assert_int_equal(cellfs_table_alter(f.t, text), 0);
+	assert_int_equal(cellfs_table_alter(the.t, text), 0);
 	snprintf(text, sizeof(text), "family g\n\tmax_value %u\n",
 		 CELLFS_VALUE_MAX + 1);
-	assert_refused(cellfs_table_alter(f.t, text), -EINVAL, "line 2");
-	end(&f);
+	assert_refused(cellfs_table_alter(the.t, text), -EINVAL, "line 2");
 }
 
 TEST(a_mutation_is_const_and_can_be_used_again)
 {
-	struct fixture f = begin();
 	const struct cellfs_change c[] = {
 		{.kind = CELLFS_PUT,
 		 .family = str("f"),
@@ -268,21 +254,19 @@ TEST(a_mutation_is_const_and_can_be_used_again)
 	struct cellfs_result first[5], second[5];
 
 	/* All of it, then no more than needs no memory. */
-	assert_int_equal(cellfs_mutate(f.t, &m, first, 0), 1);
+	assert_int_equal(cellfs_mutate(the.t, &m, first, 0), 1);
 	m.nchanges = 4;
-	assert_int_equal(cellfs_mutate(f.t, &m, second, CELLFS_SYNC), 1);
+	assert_int_equal(cellfs_mutate(the.t, &m, second, CELLFS_SYNC), 1);
 	assert_int_equal(first[1].number, 2);
 	assert_int_equal(second[1].number, 4);
 	assert_true(first[0].ts_ms > 1600000000000);
 	assert_true(second[0].ts_ms > first[0].ts_ms);
 	assert_int_equal(second[3].ts_ms, 50);
 	assert_int_equal(first[4].ts_ms, 60);
-	end(&f);
 }
 
 TEST(changes_of_a_mutation_depend_on_what_was_there_before)
 {
-	struct fixture f = begin();
 	const struct cellfs_change add = {.kind = CELLFS_INCREMENT,
 					  .family = str("f"),
 					  .qualifier = str("n"),
@@ -296,26 +280,24 @@ TEST(changes_of_a_mutation_depend_on_what_was_there_before)
 	struct cellfs_result results[2] = {{5, 5}, {5, 5}};
 
 	assert_int_equal(
-		cellfs_increment(f.t, str("r"), str("f"), str("n"), 7, NULL),
+		cellfs_increment(the.t, str("r"), str("f"), str("n"), 7, NULL),
 		0);
-	assert_int_equal(cellfs_mutate(f.t, &m, results, 0), 1);
+	assert_int_equal(cellfs_mutate(the.t, &m, results, 0), 1);
 	assert_int_equal(results[0].number, 8);
 	assert_int_equal(results[1].number, 8);
 	/* Without an application there are no results. */
 	results[0].number = results[1].number = 5;
 	m.checks = &k;
 	m.nchecks = 1;
-	assert_int_equal(cellfs_mutate(f.t, &m, results, 0), 0);
+	assert_int_equal(cellfs_mutate(the.t, &m, results, 0), 0);
 	m.row = str("");
-	assert_refused(cellfs_mutate(f.t, &m, results, 0), -EINVAL, "empty");
+	assert_refused(cellfs_mutate(the.t, &m, results, 0), -EINVAL, "empty");
 	assert_int_equal(results[0].number, 5);
 	assert_int_equal(results[1].number, 5);
-	end(&f);
 }
 
 TEST(each_kind_of_delete_hides_what_it_names)
 {
-	struct fixture f = begin();
 	struct cellfs_change c = {.kind = CELLFS_DELETE_VERSION,
 				  .family = str("f"),
 				  .qualifier = str("a")};
@@ -323,34 +305,33 @@ TEST(each_kind_of_delete_hides_what_it_names)
 		.row = str("r"), .changes = &c, .nchanges = 1};
 
 	for (int ts = 1; ts <= 3; ts++) {
-		put_at(&f, "r", "a", ts, "v");
-		put_at(&f, "r", "b", ts, "v");
+		put_at(&the, "r", "a", ts, "v");
+		put_at(&the, "r", "b", ts, "v");
 	}
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_string_equal(scan(&f, NULL), "r/f:a@2=v r/f:a@1=v r/f:b@3=v "
-					    "r/f:b@2=v r/f:b@1=v");
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&the, NULL), "r/f:a@2=v r/f:a@1=v r/f:b@3=v "
+					      "r/f:b@2=v r/f:b@1=v");
 	c.ts = cellfs_ms(1);
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
 	c.qualifier = str("");
 	c.kind = CELLFS_DELETE_FAMILY_VERSION;
 	c.ts = cellfs_ms(2);
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_string_equal(scan(&f, NULL), "r/f:b@3=v r/f:b@1=v");
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&the, NULL), "r/f:b@3=v r/f:b@1=v");
 	c.kind = CELLFS_DELETE_COLUMN;
 	c.qualifier = str("b");
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_string_equal(scan(&f, NULL), "r/f:b@3=v");
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&the, NULL), "r/f:b@3=v");
 	c.kind = CELLFS_DELETE_FAMILY;
 	c.qualifier = str("");
 	c.ts.set = false;
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_string_equal(scan(&f, NULL), "");
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&the, NULL), "");
 	c.family = str("");
 	c.kind = CELLFS_DELETE_ROW;
-	put(&f, "r", "a", "v");
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_string_equal(scan(&f, NULL), "");
-	end(&f);
+	put(&the, "r", "a", "v");
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&the, NULL), "");
 }
 
 static int checked(struct fixture *f, enum cellfs_check_kind kind,
@@ -415,20 +396,17 @@ TEST(a_mutation_is_applied_only_if_its_check_holds)
 		{CELLFS_CHECK_GREATER_OR_EQUAL, "q", "m", 0, 1},
 		{CELLFS_CHECK_GREATER_OR_EQUAL, "q", "l", 0, 0},
 	};
-	struct fixture f = begin();
 
-	put_at(&f, "r", "q", 10, "old");
-	put_at(&f, "r", "q", 20, "m");
+	put_at(&the, "r", "q", 10, "old");
+	put_at(&the, "r", "q", 20, "m");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		if (checked(&f, cases[i].kind, cases[i].qualifier,
+		if (checked(&the, cases[i].kind, cases[i].qualifier,
 			    cases[i].value, cases[i].ms) != cases[i].holds)
 			fail_msg("case %zu", i);
-	end(&f);
 }
 
 TEST(all_checks_of_a_mutation_must_hold)
 {
-	struct fixture f = begin();
 	const struct cellfs_change c = {
 		.kind = CELLFS_PUT, .family = str("f"), .qualifier = str("q")};
 	const struct cellfs_check checks[] = {
@@ -442,17 +420,15 @@ TEST(all_checks_of_a_mutation_must_hold)
 				    .checks = checks,
 				    .nchecks = 3};
 
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 0);
-	assert_string_equal(get(&f, "r", "q"), "(none)");
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 0);
+	assert_string_equal(get(&the, "r", "q"), "(none)");
 	m.nchecks = 2;
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_string_equal(get(&f, "r", "q"), "");
-	end(&f);
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(get(&the, "r", "q"), "");
 }
 
 TEST(many_mutations_are_applied_up_to_the_one_that_fails)
 {
-	struct fixture f = begin();
 	const struct cellfs_change c = {.kind = CELLFS_PUT,
 					.family = str("f"),
 					.qualifier = str("q"),
@@ -469,36 +445,35 @@ TEST(many_mutations_are_applied_up_to_the_one_that_fails)
 	};
 	size_t done = 9;
 
-	assert_int_equal(cellfs_mutate_many(f.t, m, 0, 0, &done), 0);
+	assert_int_equal(cellfs_mutate_many(the.t, m, 0, 0, &done), 0);
 	assert_int_equal(done, 0);
-	assert_int_equal(cellfs_mutate_many(f.t, m, 3, CELLFS_SYNC, &done), 0);
+	assert_int_equal(cellfs_mutate_many(the.t, m, 3, CELLFS_SYNC, &done),
+			 0);
 	assert_int_equal(done, 3);
-	assert_string_equal(scan(&f, NULL), "a/f:q@1=v b/f:q@1=v c/f:q@1=v");
+	assert_string_equal(scan(&the, NULL), "a/f:q@1=v b/f:q@1=v c/f:q@1=v");
 	m[0].row = str("d");
 	m[1].changes = &bad;
-	assert_refused(cellfs_mutate_many(f.t, m, 3, 0, &done), -EPERM, "x");
+	assert_refused(cellfs_mutate_many(the.t, m, 3, 0, &done), -EPERM, "x");
 	assert_int_equal(done, 1);
-	assert_int_equal(cellfs_get(f.t, str("d"), str("f"), str("q"), NULL),
+	assert_int_equal(cellfs_get(the.t, str("d"), str("f"), str("q"), NULL),
 			 1);
 	m[1].changes = &c;
 	m[2].checks = &k;
 	m[2].nchecks = 1;
-	assert_refused(cellfs_mutate_many(f.t, m, 3, 0, NULL), -EINVAL,
+	assert_refused(cellfs_mutate_many(the.t, m, 3, 0, NULL), -EINVAL,
 		       "condition");
-	end(&f);
 }
 
 TEST(a_get_finds_the_version_that_is_asked_for)
 {
-	struct fixture f = begin();
 	struct cellfs_bytes r = str("r"), g = str("f"), q = str("q");
 	struct cellfs_buffer value = {0};
 	struct cellfs_which which = {0};
 	struct cellfs_cell c;
 
-	put_at(&f, "r", "q", 10, "ten");
-	put_at(&f, "r", "q", 20, "twenty");
-	assert_int_equal(cellfs_get_cell(f.t, r, g, q, NULL, &c, &value), 1);
+	put_at(&the, "r", "q", 10, "ten");
+	put_at(&the, "r", "q", 20, "twenty");
+	assert_int_equal(cellfs_get_cell(the.t, r, g, q, NULL, &c, &value), 1);
 	assert_int_equal(c.ts_ms, 20);
 	assert_ptr_equal(c.value.data, value.data);
 	assert_int_equal(c.value.len, 6);
@@ -506,28 +481,27 @@ TEST(a_get_finds_the_version_that_is_asked_for)
 	assert_int_equal(c.kind, CELLFS_PUT);
 	/* @exact says nothing without a timestamp. */
 	which.exact = true;
-	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 1);
+	assert_int_equal(cellfs_get_cell(the.t, r, g, q, &which, &c, NULL), 1);
 	assert_int_equal(c.ts_ms, 20);
 	assert_null(c.value.data);
 	assert_int_equal(c.value.len, 6);
 	which.ts = cellfs_ms(19);
-	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 0);
+	assert_int_equal(cellfs_get_cell(the.t, r, g, q, &which, &c, NULL), 0);
 	which.exact = false;
-	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 1);
+	assert_int_equal(cellfs_get_cell(the.t, r, g, q, &which, &c, NULL), 1);
 	assert_int_equal(c.ts_ms, 10);
 	which.ts = cellfs_ms(9);
-	assert_int_equal(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), 0);
+	assert_int_equal(cellfs_get_cell(the.t, r, g, q, &which, &c, NULL), 0);
 	which.ts = cellfs_ms(-1);
-	assert_refused(cellfs_get_cell(f.t, r, g, q, &which, &c, NULL), -EINVAL,
-		       "is no timestamp");
-	assert_refused(cellfs_get(f.t, str(""), g, q, NULL), -EINVAL, "empty");
+	assert_refused(cellfs_get_cell(the.t, r, g, q, &which, &c, NULL),
+		       -EINVAL, "is no timestamp");
+	assert_refused(cellfs_get(the.t, str(""), g, q, NULL), -EINVAL,
+		       "empty");
 	cellfs_buffer_free(&value);
-	end(&f);
 }
 
 TEST(a_cell_may_have_a_ttl_of_its_own)
 {
-	struct fixture f = begin();
 	const struct cellfs_change c = {.kind = CELLFS_PUT,
 					.family = str("f"),
 					.qualifier = str("q"),
@@ -536,12 +510,11 @@ TEST(a_cell_may_have_a_ttl_of_its_own)
 		.row = str("r"), .changes = &c, .nchanges = 1};
 	struct cellfs_cell cell;
 
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_int_equal(cellfs_get_cell(f.t, str("r"), str("f"), str("q"),
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_int_equal(cellfs_get_cell(the.t, str("r"), str("f"), str("q"),
 					 NULL, &cell, NULL),
 			 1);
 	assert_int_equal(cell.ttl_ms, 1000000);
-	end(&f);
 }
 
 /* Rows a, b, bb, c with one column each, "f:a" and "f:b" in row b. */
@@ -589,14 +562,13 @@ TEST(results_are_in_the_order_of_unsigned_bytes)
 	enum {
 		N = sizeof(keys) / sizeof(*keys)
 	};
-	struct fixture f = begin();
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 
 	for (int row = N; row--;)
 		for (int q = N; q--;)
 			assert_int_equal(
-				cellfs_put(f.t,
+				cellfs_put(the.t,
 					   cellfs_bytes_of(keys[row].key,
 							   keys[row].len),
 					   str("f"),
@@ -607,7 +579,7 @@ TEST(results_are_in_the_order_of_unsigned_bytes)
 	for (int reversed = 0; reversed < 2; reversed++) {
 		const struct cellfs_scan_spec s = {.reversed = reversed};
 
-		assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+		assert_int_equal(cellfs_scan_open(the.t, &s, &sc), 0);
 		for (int i = 0; i < N * N; i++) {
 			int row = reversed ? N - 1 - i / N : i / N;
 
@@ -622,7 +594,6 @@ TEST(results_are_in_the_order_of_unsigned_bytes)
 		assert_int_equal(cellfs_scan_next(sc, &c), 0);
 		cellfs_scan_close(sc);
 	}
-	end(&f);
 }
 
 /* A result has the fields of its granularity, and of a value what was asked. */
@@ -827,30 +798,27 @@ TEST(a_scan_takes_a_filter_of_hbase)
 
 TEST(a_pattern_of_too_many_steps_ends_the_scan)
 {
-	struct fixture f = begin();
 	const struct cellfs_scan_spec s = {
 		.filter = str("ValueFilter(=, 'regexstring:(a+)+$')")};
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 
-	put(&f, "r", "q", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac");
-	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	put(&the, "r", "q", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac");
+	assert_int_equal(cellfs_scan_open(the.t, &s, &sc), 0);
 	assert_refused(cellfs_scan_next(sc, &c), -ETIME, "too many steps");
 	assert_refused(cellfs_scan_next(sc, &c), -ETIME, "too many steps");
 	cellfs_scan_close(sc);
-	end(&f);
 }
 
 TEST(a_raw_scan_shows_delete_markers)
 {
-	struct fixture f = begin();
 	const struct cellfs_scan_spec s = {.raw = true};
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc = NULL;
 
-	put_at(&f, "r", "q", 7, "v");
-	cellfs_delete(f.t, str("r"), str("f"), str("q"));
-	assert_int_equal(cellfs_scan_open(f.t, &s, &sc), 0);
+	put_at(&the, "r", "q", 7, "v");
+	cellfs_delete(the.t, str("r"), str("f"), str("q"));
+	assert_int_equal(cellfs_scan_open(the.t, &s, &sc), 0);
 	assert_int_equal(cellfs_scan_next(sc, &c), 1);
 	assert_int_equal(c->kind, CELLFS_DELETE_COLUMN);
 	assert_int_equal(cellfs_scan_next(sc, &c), 1);
@@ -858,12 +826,10 @@ TEST(a_raw_scan_shows_delete_markers)
 	assert_true(c->sequence > 0);
 	assert_int_equal(cellfs_scan_next(sc, &c), 0);
 	cellfs_scan_close(sc);
-	end(&f);
 }
 
 TEST(a_marker_comes_before_a_put_of_its_timestamp)
 {
-	struct fixture f = begin();
 	const struct cellfs_change c = {.kind = CELLFS_DELETE_VERSION,
 					.family = str("f"),
 					.qualifier = str("q"),
@@ -872,14 +838,14 @@ TEST(a_marker_comes_before_a_put_of_its_timestamp)
 		.row = str("r"), .changes = &c, .nchanges = 1};
 	const struct cellfs_scan_spec raw = {.raw = true};
 
-	put_at(&f, "r", "q", 9, "newer");
-	put_at(&f, "r", "q", 7, "v");
-	assert_int_equal(cellfs_mutate(f.t, &m, NULL, 0), 1);
-	assert_string_equal(scan(&f, &raw), "r/f:q@9=newer r/f:q@7= r/f:q@7=v");
+	put_at(&the, "r", "q", 9, "newer");
+	put_at(&the, "r", "q", 7, "v");
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&the, &raw),
+			    "r/f:q@9=newer r/f:q@7= r/f:q@7=v");
 	/* Nothing of what is hidden stays behind a compaction. */
-	assert_int_equal(cellfs_compact(f.s, f.t), 0);
-	assert_string_equal(scan(&f, &raw), "r/f:q@9=newer");
-	end(&f);
+	assert_int_equal(cellfs_compact(the.s, the.t), 0);
+	assert_string_equal(scan(&the, &raw), "r/f:q@9=newer");
 }
 
 TEST(a_scan_goes_on_without_its_table_and_snapshot)
@@ -909,50 +875,47 @@ TEST(a_scan_goes_on_without_its_table_and_snapshot)
 
 TEST(wrong_scans_are_refused_with_a_sentence)
 {
-	struct fixture f = begin();
 	struct cellfs_scan *sc = NULL;
 	struct cellfs_scan_spec s = {.filter = str("NoFilter()")};
 
-	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "NoFilter");
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL, "NoFilter");
 	s.filter = str("PageFilter(1) AND ValueFilter(=)");
-	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "at byte");
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL, "at byte");
 	s = (struct cellfs_scan_spec){.filter = str("KeyOnlyFilter()"),
 				      .granularity = CELLFS_ROWS};
-	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "filter");
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL, "filter");
 	s = (struct cellfs_scan_spec){
 		.granularity = (enum cellfs_granularity)(CELLFS_ROWS + 1)};
-	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "granularity");
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL,
+		       "granularity");
 	s = (struct cellfs_scan_spec){.ts_start = cellfs_ms(5),
 				      .ts_stop = cellfs_ms(4)};
-	assert_refused(cellfs_scan_open(f.t, &s, &sc), -EINVAL, "time range");
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL, "time range");
 	assert_null(sc);
 	cellfs_scan_close(NULL);
-	end(&f);
 }
 
 /* More than a batch, seen as of the opening, and not as of the reading. */
 TEST(a_long_scan_shows_the_moment_of_its_opening)
 {
-	struct fixture f = begin();
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc = NULL;
 	char row[8];
 
 	for (int i = 0; i < 1000; i++) {
 		snprintf(row, sizeof(row), "%04d", i);
-		put(&f, row, "q", row);
+		put(&the, row, "q", row);
 	}
-	assert_int_equal(cellfs_scan_open(f.t, NULL, &sc), 0);
+	assert_int_equal(cellfs_scan_open(the.t, NULL, &sc), 0);
 	for (int i = 0; i < 1000; i++) {
 		snprintf(row, sizeof(row), "%04d", i);
 		assert_int_equal(cellfs_scan_next(sc, &c), 1);
 		assert_memory_equal(c->row.data, row, 4);
 		assert_memory_equal(c->value.data, row, 4);
-		assert_int_equal(cellfs_delete_row(f.t, str(row)), 0);
-		put(&f, "zzzz", "q", "");
+		assert_int_equal(cellfs_delete_row(the.t, str(row)), 0);
+		put(&the, "zzzz", "q", "");
 	}
 	assert_int_equal(cellfs_scan_next(sc, &c), 0);
 	cellfs_scan_close(sc);
-	assert_int_equal(cellfs_table_truncate(f.s, "t"), 0);
-	end(&f);
+	assert_int_equal(cellfs_table_truncate(the.s, "t"), 0);
 }

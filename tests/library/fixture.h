@@ -73,6 +73,23 @@ static inline void end(struct fixture *f)
 	wipe(f);
 }
 
+/* What each test has. */
+static struct fixture the;
+
+static inline int set_up(void **state)
+{
+	the = begin();
+	return 0;
+}
+
+static inline int tear_down(void **state)
+{
+	end(&the);
+	return 0;
+}
+
+EACH_TEST_IN(set_up, tear_down);
+
 static inline int put(struct fixture *f, const char *row, const char *qualifier,
 		      const char *value)
 {

@@ -21,16 +21,15 @@ TEST(the_library_says_its_version)
 
 TEST(a_store_that_cannot_be_opened_says_why)
 {
-	struct fixture f = begin();
 	const struct cellfs_options make = {.create = true};
 	struct cellfs *s = NULL;
 	char path[128];
 
-	assert_refused(cellfs_open(f.path, NULL, &s), -EBUSY, "in use by");
-	assert_refused(cellfs_open(f.dir, &make, &s), -ENOTEMPTY, f.dir);
-	snprintf(path, sizeof(path), "%s/absent", f.dir);
+	assert_refused(cellfs_open(the.path, NULL, &s), -EBUSY, "in use by");
+	assert_refused(cellfs_open(the.dir, &make, &s), -ENOTEMPTY, the.dir);
+	snprintf(path, sizeof(path), "%s/absent", the.dir);
 	assert_refused(cellfs_open(path, NULL, &s), -ENOENT, path);
-	snprintf(path, sizeof(path), "%s/LOCK", f.path);
+	snprintf(path, sizeof(path), "%s/LOCK", the.path);
 	assert_refused(cellfs_open(path, &make, &s), -ENOTDIR, path);
 	assert_refused(cellfs_open("", &make, &s), -EINVAL, "no path");
 	assert_refused(
@@ -40,46 +39,41 @@ TEST(a_store_that_cannot_be_opened_says_why)
 		       -ECONNREFUSED, "no master of a cluster");
 	assert_null(s);
 	assert_int_equal(cellfs_close(NULL), 0);
-	end(&f);
 }
 
 /* What the opening of an empty directory does not find is no failure of it. */
 TEST(a_call_that_succeeds_leaves_no_sentence)
 {
 	const struct cellfs_options make = {.create = true};
-	struct fixture f = begin();
 	struct cellfs *s = NULL;
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/another", f.dir);
-	assert_refused(put(&f, "", "q", "v"), -EINVAL, "empty");
+	snprintf(path, sizeof(path), "%s/another", the.dir);
+	assert_refused(put(&the, "", "q", "v"), -EINVAL, "empty");
 	assert_int_equal(cellfs_open(path, &make, &s), 0);
 	assert_string_equal(cellfs_error(), "");
 	assert_int_equal(cellfs_close(s), 0);
-	assert_refused(put(&f, "", "q", "v"), -EINVAL, "empty");
-	assert_int_equal(cellfs_table_create(f.s, "u", ""), 0);
+	assert_refused(put(&the, "", "q", "v"), -EINVAL, "empty");
+	assert_int_equal(cellfs_table_create(the.s, "u", ""), 0);
 	assert_string_equal(cellfs_error(), "");
-	end(&f);
 }
 
 TEST(a_store_has_one_writer_or_any_readers)
 {
 	const struct cellfs_options reader = {.read_only = true};
 	const struct cellfs_options make = {.read_only = true, .create = true};
-	struct fixture f = begin();
 	struct cellfs *s = NULL;
 	char path[128];
 
-	assert_refused(cellfs_open(f.path, &reader, &s), -EBUSY, "in use by");
-	shut(&f);
-	open_with(&f, &reader);
-	assert_refused(cellfs_open(f.path, NULL, &s), -EBUSY, "in use");
+	assert_refused(cellfs_open(the.path, &reader, &s), -EBUSY, "in use by");
+	shut(&the);
+	open_with(&the, &reader);
+	assert_refused(cellfs_open(the.path, NULL, &s), -EBUSY, "in use");
 	/* A reader makes nothing. */
-	snprintf(path, sizeof(path), "%s/absent", f.dir);
+	snprintf(path, sizeof(path), "%s/absent", the.dir);
 	assert_refused(cellfs_open(path, &make, &s), -ENOENT, path);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_null(s);
-	end(&f);
 }
 
 /* The first file of the store whose name fits. */
@@ -97,24 +91,22 @@ static void file_of(const struct fixture *f, const char *pattern,
 TEST(what_others_may_write_is_opened_only_if_one_says_so)
 {
 	const struct cellfs_options take = {.insecure = true};
-	struct fixture f = begin();
 	struct cellfs *s = NULL;
 	char file[256], second[128];
 
-	shut(&f);
-	assert_int_equal(chmod(f.path, 0777), 0);
-	assert_refused(cellfs_open(f.path, NULL, &s), -EPERM,
+	shut(&the);
+	assert_int_equal(chmod(the.path, 0777), 0);
+	assert_refused(cellfs_open(the.path, NULL, &s), -EPERM,
 		       "written by others");
-	open_with(&f, &take);
-	shut(&f);
-	assert_int_equal(chmod(f.path, 0700), 0);
-	file_of(&f, "CATALOG-*[0-9]", file);
-	snprintf(second, sizeof(second), "%s/second", f.dir);
+	open_with(&the, &take);
+	shut(&the);
+	assert_int_equal(chmod(the.path, 0700), 0);
+	file_of(&the, "CATALOG-*[0-9]", file);
+	snprintf(second, sizeof(second), "%s/second", the.dir);
 	assert_int_equal(link(file, second), 0);
-	assert_refused(cellfs_open(f.path, NULL, &s), -EPERM, "CATALOG");
+	assert_refused(cellfs_open(the.path, NULL, &s), -EPERM, "CATALOG");
 	assert_null(s);
-	open_with(&f, &take);
-	end(&f);
+	open_with(&the, &take);
 }
 
 struct figure {
@@ -146,14 +138,11 @@ static uint64_t figure(const struct fixture *f, const char *name)
 
 TEST(what_was_put_is_there_after_opening_again)
 {
-	struct fixture f = begin();
-
-	put(&f, "r", "q", "v");
-	assert_int_equal(cellfs_sync(f.s), 0);
-	shut(&f);
-	open_with(&f, NULL);
-	assert_string_equal(get(&f, "r", "q"), "v");
-	end(&f);
+	put(&the, "r", "q", "v");
+	assert_int_equal(cellfs_sync(the.s), 0);
+	shut(&the);
+	open_with(&the, NULL);
+	assert_string_equal(get(&the, "r", "q"), "v");
 }
 
 /* In a process that ends without closing anything. */
@@ -175,25 +164,23 @@ static void change_and_die(struct fixture *f)
 
 TEST(what_was_acknowledged_survives_the_death_of_the_process)
 {
-	struct fixture f = begin();
 	char name[CELLFS_NAME_SIZE], text[16];
 	int status;
 	pid_t pid;
 
-	shut(&f);
+	shut(&the);
 	pid = fork();
 	if (pid == 0)
-		change_and_die(&f);
+		change_and_die(&the);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	open_with(&f, NULL);
+	open_with(&the, NULL);
 	for (int i = 0; i < 1000; i++) {
 		snprintf(text, sizeof(text), "%d", i);
-		assert_string_equal(get(&f, text, "q"), text);
+		assert_string_equal(get(&the, text, "q"), text);
 	}
-	assert_int_equal(cellfs_table_next(f.s, "t", name), 1);
+	assert_int_equal(cellfs_table_next(the.s, "t", name), 1);
 	assert_string_equal(name, "u");
-	end(&f);
 }
 
 TEST(a_change_is_synced_if_it_or_the_store_says_so)
@@ -202,42 +189,40 @@ TEST(a_change_is_synced_if_it_or_the_store_says_so)
 	const struct cellfs_change c = {.kind = CELLFS_PUT, .family = str("f")};
 	const struct cellfs_mutation m = {
 		.row = str("r"), .changes = &c, .nchanges = 1};
-	struct fixture f = begin();
-	uint64_t before = figure(&f, "wal_syncs_total");
+	uint64_t before = figure(&the, "wal_syncs_total");
 
 	for (int i = 1; i <= 20; i++) {
-		assert_int_equal(cellfs_mutate(f.t, &m, NULL, CELLFS_SYNC), 1);
+		assert_int_equal(cellfs_mutate(the.t, &m, NULL, CELLFS_SYNC),
+				 1);
 		assert_int_equal(
-			cellfs_mutate_many(f.t, &m, 1, CELLFS_SYNC, NULL), 0);
+			cellfs_mutate_many(the.t, &m, 1, CELLFS_SYNC, NULL), 0);
 	}
-	assert_true(figure(&f, "wal_syncs_total") >= before + 40);
-	shut(&f);
-	open_with(&f, &sync);
-	before = figure(&f, "wal_syncs_total");
+	assert_true(figure(&the, "wal_syncs_total") >= before + 40);
+	shut(&the);
+	open_with(&the, &sync);
+	before = figure(&the, "wal_syncs_total");
 	for (int i = 0; i < 20; i++)
-		put(&f, "r", "q", "v");
-	assert_true(figure(&f, "wal_syncs_total") >= before + 20);
-	end(&f);
+		put(&the, "r", "q", "v");
+	assert_true(figure(&the, "wal_syncs_total") >= before + 20);
 }
 
 TEST(caches_have_the_sizes_that_are_asked_for)
 {
 	const struct cellfs_options small = {.cache_bytes = 3 << 20,
 					     .write_buffer_bytes = 1 << 20};
-	struct fixture f = begin();
 	struct cellfs_bytes big = {calloc(1, 100000), 100000};
 
 	assert_non_null(big.data);
-	shut(&f);
-	open_with(&f, &small);
-	assert_int_equal(figure(&f, "cache_limit_bytes"), 3 << 20);
+	shut(&the);
+	open_with(&the, &small);
+	assert_int_equal(figure(&the, "cache_limit_bytes"), 3 << 20);
 	/* Who writes more than the buffer holds waits for a flush. */
 	for (int i = 0; i < 30; i++)
 		assert_int_equal(
-			cellfs_put(f.t, str("r"), str("f"), str("q"), big), 0);
-	assert_true(figure(&f, "flushes_total") > 0);
+			cellfs_put(the.t, str("r"), str("f"), str("q"), big),
+			0);
+	assert_true(figure(&the, "flushes_total") > 0);
 	free((void *)big.data);
-	end(&f);
 }
 
 static void *lets_go(void *arg)
@@ -287,163 +272,155 @@ TEST(readers_share_a_store_and_change_nothing)
 TEST(a_store_without_deletes_refuses_what_hides)
 {
 	const struct cellfs_options keep = {.no_delete = true};
-	struct fixture f = begin();
 
-	put(&f, "r", "q", "v");
-	shut(&f);
-	open_with(&f, &keep);
-	assert_int_equal(put(&f, "r", "q", "w"), 0);
-	assert_refused(cellfs_delete(f.t, str("r"), str("f"), str("q")), -EPERM,
-		       "nothing is deleted");
-	assert_refused(cellfs_delete_row(f.t, str("r")), -EPERM, "nodelete");
-	assert_refused(cellfs_table_drop(f.s, "t"), -EPERM, "nodelete");
-	assert_refused(cellfs_table_truncate(f.s, "t"), -EPERM, "nodelete");
-	assert_refused(cellfs_snapshot_drop(f.s, NULL, "s"), -EPERM,
+	put(&the, "r", "q", "v");
+	shut(&the);
+	open_with(&the, &keep);
+	assert_int_equal(put(&the, "r", "q", "w"), 0);
+	assert_refused(cellfs_delete(the.t, str("r"), str("f"), str("q")),
+		       -EPERM, "nothing is deleted");
+	assert_refused(cellfs_delete_row(the.t, str("r")), -EPERM, "nodelete");
+	assert_refused(cellfs_table_drop(the.s, "t"), -EPERM, "nodelete");
+	assert_refused(cellfs_table_truncate(the.s, "t"), -EPERM, "nodelete");
+	assert_refused(cellfs_snapshot_drop(the.s, NULL, "s"), -EPERM,
 		       "nodelete");
-	assert_refused(cellfs_namespace_drop(f.s, "n"), -EPERM, "nodelete");
-	end(&f);
+	assert_refused(cellfs_namespace_drop(the.s, "n"), -EPERM, "nodelete");
 }
 
 TEST(tables_are_made_listed_renamed_and_dropped)
 {
-	struct fixture f = begin();
 	struct cellfs_table *none = NULL;
 	char name[CELLFS_NAME_SIZE] = "";
 
-	assert_int_equal(cellfs_table_create(f.s, "a", "family x\n"), 0);
-	assert_refused(cellfs_table_create(f.s, "a", "family x\n"), -EEXIST,
+	assert_int_equal(cellfs_table_create(the.s, "a", "family x\n"), 0);
+	assert_refused(cellfs_table_create(the.s, "a", "family x\n"), -EEXIST,
 		       "a");
-	assert_refused(cellfs_table_create(f.s, "a/b", ""), -EINVAL, "letters");
-	assert_refused(cellfs_table_create(f.s, "b", "family x\n\tspeed 9\n"),
+	assert_refused(cellfs_table_create(the.s, "a/b", ""), -EINVAL,
+		       "letters");
+	assert_refused(cellfs_table_create(the.s, "b", "family x\n\tspeed 9\n"),
 		       -EINVAL, "line 2");
-	assert_int_equal(cellfs_table_next(f.s, name, name), 1);
+	assert_int_equal(cellfs_table_next(the.s, name, name), 1);
 	assert_string_equal(name, "a");
-	assert_int_equal(cellfs_table_next(f.s, name, name), 1);
+	assert_int_equal(cellfs_table_next(the.s, name, name), 1);
 	assert_string_equal(name, "t");
-	assert_int_equal(cellfs_table_next(f.s, name, name), 0);
-	assert_refused(cellfs_table_rename(f.s, "a", "t"), -EEXIST, "t");
-	assert_refused(cellfs_table_rename(f.s, "b", "c"), -ENOENT, "b");
-	assert_int_equal(cellfs_table_next(f.s, "b", name), 1);
+	assert_int_equal(cellfs_table_next(the.s, name, name), 0);
+	assert_refused(cellfs_table_rename(the.s, "a", "t"), -EEXIST, "t");
+	assert_refused(cellfs_table_rename(the.s, "b", "c"), -ENOENT, "b");
+	assert_int_equal(cellfs_table_next(the.s, "b", name), 1);
 	assert_string_equal(name, "t");
-	put(&f, "r", "q", "v");
-	assert_int_equal(cellfs_table_rename(f.s, "t", "u"), 0);
-	assert_string_equal(get(&f, "r", "q"), "v");
-	assert_int_equal(cellfs_table_truncate(f.s, "u"), 0);
-	assert_string_equal(get(&f, "r", "q"), "(none)");
-	assert_refused(cellfs_table_truncate(f.s, "t"), -ENOENT, "t");
-	assert_int_equal(cellfs_table_drop(f.s, "u"), 0);
-	assert_refused(cellfs_table_drop(f.s, "u"), -ENOENT, "u");
-	assert_refused(put(&f, "r", "q", "v"), -ENOENT, "dropped");
-	assert_refused(cellfs_table_open(f.s, "u", &none), -ENOENT, "u");
+	put(&the, "r", "q", "v");
+	assert_int_equal(cellfs_table_rename(the.s, "t", "u"), 0);
+	assert_string_equal(get(&the, "r", "q"), "v");
+	assert_int_equal(cellfs_table_truncate(the.s, "u"), 0);
+	assert_string_equal(get(&the, "r", "q"), "(none)");
+	assert_refused(cellfs_table_truncate(the.s, "t"), -ENOENT, "t");
+	assert_int_equal(cellfs_table_drop(the.s, "u"), 0);
+	assert_refused(cellfs_table_drop(the.s, "u"), -ENOENT, "u");
+	assert_refused(put(&the, "r", "q", "v"), -ENOENT, "dropped");
+	assert_refused(cellfs_table_open(the.s, "u", &none), -ENOENT, "u");
 	assert_null(none);
-	end(&f);
 }
 
 TEST(names_are_of_some_letters_and_of_some_length)
 {
 	static const char *const wrong[] = {
 		"", "-a", ".a", "a b", "a:b:c", "a/b", "default:a", "hbase:a"};
-	struct fixture f = begin();
 	char name[CELLFS_NAME_SIZE + 1];
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		assert_int_equal(cellfs_table_create(f.s, wrong[i], ""),
+		assert_int_equal(cellfs_table_create(the.s, wrong[i], ""),
 				 -EINVAL);
 	memset(name, 'n', sizeof(name));
 	name[CELLFS_NAME_SIZE] = '\0';
-	assert_refused(cellfs_table_create(f.s, name, ""), -ENAMETOOLONG,
+	assert_refused(cellfs_table_create(the.s, name, ""), -ENAMETOOLONG,
 		       "256 bytes");
 	name[CELLFS_NAME_SIZE - 1] = '\0';
-	assert_int_equal(cellfs_table_create(f.s, name, ""), 0);
-	assert_int_equal(cellfs_table_next(f.s, "", name), 1);
+	assert_int_equal(cellfs_table_create(the.s, name, ""), 0);
+	assert_int_equal(cellfs_table_next(the.s, "", name), 1);
 	assert_int_equal(strlen(name), CELLFS_NAME_SIZE - 1);
-	assert_int_equal(cellfs_table_create(f.s, "_a.b-c", ""), 0);
-	assert_refused(cellfs_namespace_create(f.s, "a-b"), -EINVAL, "letters");
-	assert_refused(cellfs_namespace_create(f.s, "default"), -EEXIST,
+	assert_int_equal(cellfs_table_create(the.s, "_a.b-c", ""), 0);
+	assert_refused(cellfs_namespace_create(the.s, "a-b"), -EINVAL,
+		       "letters");
+	assert_refused(cellfs_namespace_create(the.s, "default"), -EEXIST,
 		       "default");
-	assert_refused(cellfs_namespace_drop(f.s, "hbase"), -EINVAL, "hbase");
-	end(&f);
+	assert_refused(cellfs_namespace_drop(the.s, "hbase"), -EINVAL, "hbase");
 }
 
 TEST(what_a_dropped_table_gives_is_not_written)
 {
-	struct fixture f = begin();
 	struct cellfs_buffer text = {0};
 	char name[CELLFS_NAME_SIZE] = "kept";
 
-	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
-	assert_int_equal(cellfs_table_drop(f.s, "t"), 0);
-	assert_refused(cellfs_table_schema(f.t, &text), -ENOENT, "dropped");
+	assert_int_equal(cellfs_table_schema(the.t, &text), 0);
+	assert_int_equal(cellfs_table_drop(the.s, "t"), 0);
+	assert_refused(cellfs_table_schema(the.t, &text), -ENOENT, "dropped");
 	assert_non_null(strstr(text.data, "family f\n"));
-	assert_refused(cellfs_table_alter(f.t, "family f\n"), -ENOENT,
+	assert_refused(cellfs_table_alter(the.t, "family f\n"), -ENOENT,
 		       "dropped");
 	assert_refused(
-		cellfs_scan_open(f.t, NULL, &(struct cellfs_scan *){NULL}),
+		cellfs_scan_open(the.t, NULL, &(struct cellfs_scan *){NULL}),
 		-ENOENT, "dropped");
-	assert_refused(cellfs_get(f.t, str("r"), str("f"), str("q"), NULL),
+	assert_refused(cellfs_get(the.t, str("r"), str("f"), str("q"), NULL),
 		       -ENOENT, "dropped");
-	assert_int_equal(cellfs_table_next(f.s, "", name), 0);
-	assert_int_equal(cellfs_snapshot_next(f.s, NULL, "", name, NULL), 0);
+	assert_int_equal(cellfs_table_next(the.s, "", name), 0);
+	assert_int_equal(cellfs_snapshot_next(the.s, NULL, "", name, NULL), 0);
 	assert_string_equal(name, "kept");
 	cellfs_table_close(NULL);
 	cellfs_buffer_free(&text);
-	end(&f);
 }
 
 TEST(a_schema_is_text_that_is_read_and_changed)
 {
-	struct fixture f = begin();
 	struct cellfs_buffer text = {0};
 	char owner[64];
 
-	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
+	assert_int_equal(cellfs_table_schema(the.t, &text), 0);
 	snprintf(owner, sizeof(owner),
 		 "families fixed\nmode 0755\nuid %u\ngid %u\n", geteuid(),
 		 getegid());
 	assert_non_null(strstr(text.data, owner));
 	assert_non_null(strstr(text.data, "family g\n\tversions 2\n"));
 	assert_int_equal(strlen(text.data), text.len);
-	put(&f, "r", "q", "v");
+	put(&the, "r", "q", "v");
 	/* g holds no cell and goes; f stays as it is. */
-	assert_int_equal(cellfs_table_alter(f.t, "family h\n\tttl 7d\n"), 0);
-	assert_int_equal(cellfs_table_schema(f.t, &text), 0);
+	assert_int_equal(cellfs_table_alter(the.t, "family h\n\tttl 7d\n"), 0);
+	assert_int_equal(cellfs_table_schema(the.t, &text), 0);
 	assert_non_null(strstr(text.data, "family f\n"));
 	assert_null(strstr(text.data, "family g\n"));
 	assert_non_null(strstr(text.data, "ttl 7d\n"));
-	assert_refused(cellfs_table_alter(f.t, "families closed\n"), -EINVAL,
+	assert_refused(cellfs_table_alter(the.t, "families closed\n"), -EINVAL,
 		       "line 1");
-	assert_refused(cellfs_table_alter(f.t, "\ndrop family none\n"), -EINVAL,
-		       "line 2");
+	assert_refused(cellfs_table_alter(the.t, "\ndrop family none\n"),
+		       -EINVAL, "line 2");
 	/* It would drop h. */
-	assert_refused(cellfs_table_alter(f.t, ""), -EINVAL, "empty");
-	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "s"), 0);
-	assert_refused(cellfs_table_alter(f.t, "drop family f\n"), -EBUSY, "f");
-	assert_refused(cellfs_table_alter(f.t, "family f\n\tversions 1\n"),
+	assert_refused(cellfs_table_alter(the.t, ""), -EINVAL, "empty");
+	assert_int_equal(cellfs_snapshot_create(the.s, the.t, "s"), 0);
+	assert_refused(cellfs_table_alter(the.t, "drop family f\n"), -EBUSY,
+		       "f");
+	assert_refused(cellfs_table_alter(the.t, "family f\n\tversions 1\n"),
 		       -EBUSY, "versions");
-	assert_int_equal(cellfs_snapshot_drop(f.s, f.t, "s"), 0);
-	assert_int_equal(cellfs_table_alter(f.t, "family h\ndrop family f\n"),
+	assert_int_equal(cellfs_snapshot_drop(the.s, the.t, "s"), 0);
+	assert_int_equal(cellfs_table_alter(the.t, "family h\ndrop family f\n"),
 			 0);
-	assert_refused(put(&f, "r", "q", "v"), -EPERM, "f");
+	assert_refused(put(&the, "r", "q", "v"), -EPERM, "f");
 	/* None at all is the empty text. */
-	assert_int_equal(cellfs_table_create(f.s, "bare", NULL), 0);
-	assert_refused(cellfs_table_alter(f.t, NULL), -EINVAL, "empty");
+	assert_int_equal(cellfs_table_create(the.s, "bare", NULL), 0);
+	assert_refused(cellfs_table_alter(the.t, NULL), -EINVAL, "empty");
 	cellfs_buffer_free(&text);
-	end(&f);
 }
 
 TEST(a_table_has_the_owner_that_its_text_says)
 {
-	struct fixture f = begin();
 	struct cellfs_buffer text = {0};
 	struct cellfs_table *u;
 
-	assert_int_equal(cellfs_table_create(f.s, "u", "uid 77\ngid 78\n"), 0);
-	assert_int_equal(cellfs_table_open(f.s, "u", &u), 0);
+	assert_int_equal(cellfs_table_create(the.s, "u", "uid 77\ngid 78\n"),
+			 0);
+	assert_int_equal(cellfs_table_open(the.s, "u", &u), 0);
 	assert_int_equal(cellfs_table_schema(u, &text), 0);
 	assert_non_null(strstr(text.data, "uid 77\ngid 78\n"));
 	cellfs_table_close(u);
 	cellfs_buffer_free(&text);
-	end(&f);
 }
 
 struct setter {
@@ -467,8 +444,7 @@ static void *set_quotas(void *arg)
 TEST(what_others_alter_at_the_same_time_stays)
 {
 	static const char *const modes[] = {"mode 0700\n", "mode 0750\n"};
-	struct fixture f = begin();
-	struct setter other = {.t = f.t};
+	struct setter other = {.t = the.t};
 	struct cellfs_buffer text = {0};
 	pthread_t thread;
 
@@ -476,39 +452,36 @@ TEST(what_others_alter_at_the_same_time_stays)
 	for (int i = 0; i < 40; i++) {
 		int turns;
 
-		assert_int_equal(cellfs_table_alter(f.t, modes[i % 2]), 0);
+		assert_int_equal(cellfs_table_alter(the.t, modes[i % 2]), 0);
 		/* A change that the other made of what was before is over. */
 		turns = other.turns;
 		while (other.turns < turns + 2)
 			usleep(100);
-		assert_int_equal(cellfs_table_schema(f.t, &text), 0);
+		assert_int_equal(cellfs_table_schema(the.t, &text), 0);
 		assert_non_null(strstr(text.data, modes[i % 2]));
 	}
 	other.over = true;
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(other.failed, 0);
 	cellfs_buffer_free(&text);
-	end(&f);
 }
 
 TEST(a_table_of_a_namespace_needs_it)
 {
-	struct fixture f = begin();
 	char name[CELLFS_NAME_SIZE] = "";
 	int found = 0;
 
-	assert_refused(cellfs_table_create(f.s, "n:t", ""), -ENOENT, "n");
-	assert_int_equal(cellfs_namespace_create(f.s, "n"), 0);
-	assert_refused(cellfs_namespace_create(f.s, "n"), -EEXIST, "n");
-	assert_int_equal(cellfs_table_create(f.s, "n:t", ""), 0);
-	while (cellfs_namespace_next(f.s, name, name) > 0)
+	assert_refused(cellfs_table_create(the.s, "n:t", ""), -ENOENT, "n");
+	assert_int_equal(cellfs_namespace_create(the.s, "n"), 0);
+	assert_refused(cellfs_namespace_create(the.s, "n"), -EEXIST, "n");
+	assert_int_equal(cellfs_table_create(the.s, "n:t", ""), 0);
+	while (cellfs_namespace_next(the.s, name, name) > 0)
 		found += !strcmp(name, "n");
 	assert_int_equal(found, 1);
-	assert_refused(cellfs_namespace_drop(f.s, "n"), -ENOTEMPTY, "n");
-	assert_int_equal(cellfs_table_drop(f.s, "n:t"), 0);
-	assert_int_equal(cellfs_namespace_drop(f.s, "n"), 0);
-	assert_refused(cellfs_namespace_drop(f.s, "n"), -ENOENT, "n");
-	end(&f);
+	assert_refused(cellfs_namespace_drop(the.s, "n"), -ENOTEMPTY, "n");
+	assert_int_equal(cellfs_table_drop(the.s, "n:t"), 0);
+	assert_int_equal(cellfs_namespace_drop(the.s, "n"), 0);
+	assert_refused(cellfs_namespace_drop(the.s, "n"), -ENOENT, "n");
 }
 
 /* The value of r f:q that a snapshot shows, one letter; 0 = none. */
@@ -537,54 +510,56 @@ static char shown(struct fixture *f, const struct cellfs_snapshot *snap)
 
 TEST(snapshots_show_the_past)
 {
-	struct fixture f = begin();
 	struct cellfs_snapshot *now = NULL, *named = NULL, *none = NULL;
 	struct cellfs_table *u = NULL;
 	const struct cellfs_which which = {0};
 	char name[CELLFS_NAME_SIZE] = "";
 	int64_t taken = 0;
 
-	put(&f, "r", "q", "a");
-	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "one"), 0);
-	assert_refused(cellfs_snapshot_create(f.s, f.t, "one"), -EEXIST, "one");
-	assert_refused(cellfs_snapshot_create(f.s, f.t, ""), -EINVAL, "name");
-	put(&f, "r", "q", "b");
-	assert_int_equal(cellfs_snapshot_take(f.s, &now), 0);
-	cellfs_delete_row(f.t, str("r"));
-	assert_int_equal(cellfs_compact(f.s, f.t), 0);
-	assert_int_equal(cellfs_snapshot_open(f.s, f.t, "one", &named), 0);
-	assert_int_equal(shown(&f, named), 'a');
-	assert_int_equal(shown(&f, now), 'b');
-	assert_int_equal(shown(&f, which.snapshot), 0);
-	assert_int_equal(cellfs_snapshot_next(f.s, f.t, name, name, &taken), 1);
+	put(&the, "r", "q", "a");
+	assert_int_equal(cellfs_snapshot_create(the.s, the.t, "one"), 0);
+	assert_refused(cellfs_snapshot_create(the.s, the.t, "one"), -EEXIST,
+		       "one");
+	assert_refused(cellfs_snapshot_create(the.s, the.t, ""), -EINVAL,
+		       "name");
+	put(&the, "r", "q", "b");
+	assert_int_equal(cellfs_snapshot_take(the.s, &now), 0);
+	cellfs_delete_row(the.t, str("r"));
+	assert_int_equal(cellfs_compact(the.s, the.t), 0);
+	assert_int_equal(cellfs_snapshot_open(the.s, the.t, "one", &named), 0);
+	assert_int_equal(shown(&the, named), 'a');
+	assert_int_equal(shown(&the, now), 'b');
+	assert_int_equal(shown(&the, which.snapshot), 0);
+	assert_int_equal(cellfs_snapshot_next(the.s, the.t, name, name, &taken),
+			 1);
 	assert_string_equal(name, "one");
 	assert_true(taken > 1600000000000);
-	assert_int_equal(cellfs_snapshot_next(f.s, f.t, name, name, NULL), 0);
-	assert_int_equal(cellfs_snapshot_next(f.s, NULL, "", name, NULL), 0);
-	assert_refused(cellfs_snapshot_open(f.s, NULL, "one", &none), -ENOENT,
+	assert_int_equal(cellfs_snapshot_next(the.s, the.t, name, name, NULL),
+			 0);
+	assert_int_equal(cellfs_snapshot_next(the.s, NULL, "", name, NULL), 0);
+	assert_refused(cellfs_snapshot_open(the.s, NULL, "one", &none), -ENOENT,
 		       "one");
 	assert_null(none);
-	assert_refused(cellfs_table_drop(f.s, "t"), -ENOTEMPTY, "snapshot");
-	assert_int_equal(cellfs_table_create(f.s, "u", ""), 0);
-	assert_int_equal(cellfs_table_open(f.s, "u", &u), 0);
+	assert_refused(cellfs_table_drop(the.s, "t"), -ENOTEMPTY, "snapshot");
+	assert_int_equal(cellfs_table_create(the.s, "u", ""), 0);
+	assert_int_equal(cellfs_table_open(the.s, "u", &u), 0);
 	assert_refused(cellfs_scan_open(
 			       u, &(struct cellfs_scan_spec){.snapshot = named},
 			       &(struct cellfs_scan *){NULL}),
 		       -EINVAL, "another table");
 	cellfs_table_close(u);
 	/* Who reads goes on reading. */
-	assert_int_equal(cellfs_snapshot_drop(f.s, f.t, "one"), 0);
-	assert_refused(cellfs_snapshot_drop(f.s, f.t, "one"), -ENOENT, "one");
-	assert_int_equal(shown(&f, named), 'a');
+	assert_int_equal(cellfs_snapshot_drop(the.s, the.t, "one"), 0);
+	assert_refused(cellfs_snapshot_drop(the.s, the.t, "one"), -ENOENT,
+		       "one");
+	assert_int_equal(shown(&the, named), 'a');
 	cellfs_snapshot_close(named);
 	cellfs_snapshot_close(now);
 	cellfs_snapshot_close(NULL);
-	end(&f);
 }
 
 TEST(a_snapshot_is_of_one_table_or_of_all)
 {
-	struct fixture f = begin();
 	struct cellfs_snapshot *all = NULL;
 	struct cellfs_table *late = NULL;
 	char name[CELLFS_NAME_SIZE] = "";
@@ -592,19 +567,21 @@ TEST(a_snapshot_is_of_one_table_or_of_all)
 	const struct cellfs_cell *c;
 	struct cellfs_scan *sc;
 
-	put(&f, "r", "q", "a");
+	put(&the, "r", "q", "a");
 	/* The names of a table's and of the store's are apart. */
-	assert_int_equal(cellfs_snapshot_create(f.s, NULL, "one"), 0);
-	put(&f, "r", "q", "b");
-	assert_int_equal(cellfs_snapshot_create(f.s, f.t, "one"), 0);
-	assert_refused(cellfs_snapshot_create(f.s, NULL, "one"), -EEXIST,
+	assert_int_equal(cellfs_snapshot_create(the.s, NULL, "one"), 0);
+	put(&the, "r", "q", "b");
+	assert_int_equal(cellfs_snapshot_create(the.s, the.t, "one"), 0);
+	assert_refused(cellfs_snapshot_create(the.s, NULL, "one"), -EEXIST,
 		       "one");
-	assert_int_equal(cellfs_snapshot_next(f.s, NULL, name, name, NULL), 1);
-	assert_int_equal(cellfs_snapshot_next(f.s, NULL, name, name, NULL), 0);
-	assert_int_equal(cellfs_table_create(f.s, "late", "family f\n"), 0);
-	assert_int_equal(cellfs_table_open(f.s, "late", &late), 0);
-	assert_int_equal(cellfs_snapshot_open(f.s, NULL, "one", &all), 0);
-	assert_int_equal(shown(&f, all), 'a');
+	assert_int_equal(cellfs_snapshot_next(the.s, NULL, name, name, NULL),
+			 1);
+	assert_int_equal(cellfs_snapshot_next(the.s, NULL, name, name, NULL),
+			 0);
+	assert_int_equal(cellfs_table_create(the.s, "late", "family f\n"), 0);
+	assert_int_equal(cellfs_table_open(the.s, "late", &late), 0);
+	assert_int_equal(cellfs_snapshot_open(the.s, NULL, "one", &all), 0);
+	assert_int_equal(shown(&the, all), 'a');
 	of_all.snapshot = all;
 	/* What came later is not of it. */
 	assert_int_equal(
@@ -613,14 +590,14 @@ TEST(a_snapshot_is_of_one_table_or_of_all)
 	assert_int_equal(cellfs_scan_next(sc, &c), 0);
 	cellfs_scan_close(sc);
 	cellfs_snapshot_close(all);
-	assert_int_equal(cellfs_snapshot_drop(f.s, f.t, "one"), 0);
-	assert_refused(cellfs_table_drop(f.s, "t"), -ENOTEMPTY, "snapshot");
-	assert_refused(cellfs_table_truncate(f.s, "t"), -ENOTEMPTY, "snapshot");
-	assert_int_equal(cellfs_table_drop(f.s, "late"), 0);
-	assert_int_equal(cellfs_snapshot_drop(f.s, NULL, "one"), 0);
-	assert_int_equal(cellfs_table_truncate(f.s, "t"), 0);
+	assert_int_equal(cellfs_snapshot_drop(the.s, the.t, "one"), 0);
+	assert_refused(cellfs_table_drop(the.s, "t"), -ENOTEMPTY, "snapshot");
+	assert_refused(cellfs_table_truncate(the.s, "t"), -ENOTEMPTY,
+		       "snapshot");
+	assert_int_equal(cellfs_table_drop(the.s, "late"), 0);
+	assert_int_equal(cellfs_snapshot_drop(the.s, NULL, "one"), 0);
+	assert_int_equal(cellfs_table_truncate(the.s, "t"), 0);
 	cellfs_table_close(late);
-	end(&f);
 }
 
 TEST(handles_of_two_stores_are_not_mixed)
@@ -697,43 +674,39 @@ static void *adds(void *arg)
 
 TEST(threads_change_and_read_one_row_whole)
 {
-	struct fixture f = begin();
 	pthread_t threads[THREADS];
 	int64_t sum = 0;
 	void *torn;
 
 	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, adds, &f),
+		assert_int_equal(pthread_create(&threads[i], NULL, adds, &the),
 				 0);
 	for (int i = 0; i < THREADS; i++) {
 		assert_int_equal(pthread_join(threads[i], &torn), 0);
 		assert_null(torn);
 	}
 	assert_int_equal(
-		cellfs_increment(f.t, str("r"), str("g"), str("n"), 0, &sum),
+		cellfs_increment(the.t, str("r"), str("g"), str("n"), 0, &sum),
 		0);
 	assert_int_equal(sum, THREADS * ROUNDS);
-	end(&f);
 }
 
 TEST(the_store_tells_its_figures)
 {
-	struct fixture f = begin();
 	uint64_t flushes;
 
-	put(&f, "r", "q", "v");
-	put(&f, "s", "q", "v");
-	assert_int_equal(figure(&f, "changes_total"), 2);
-	assert_int_equal(figure(&f, "sstables"), 0);
-	assert_int_equal(cellfs_flush(f.s, NULL), 0);
-	assert_int_equal(figure(&f, "sstables"), 1);
-	put(&f, "r", "q", "w");
-	flushes = figure(&f, "flushes_total");
-	assert_int_equal(cellfs_flush(f.s, f.t), 0);
-	assert_true(figure(&f, "flushes_total") > flushes);
-	assert_int_equal(cellfs_compact(f.s, NULL), 0);
-	assert_int_equal(figure(&f, "sstables"), 1);
-	end(&f);
+	put(&the, "r", "q", "v");
+	put(&the, "s", "q", "v");
+	assert_int_equal(figure(&the, "changes_total"), 2);
+	assert_int_equal(figure(&the, "sstables"), 0);
+	assert_int_equal(cellfs_flush(the.s, NULL), 0);
+	assert_int_equal(figure(&the, "sstables"), 1);
+	put(&the, "r", "q", "w");
+	flushes = figure(&the, "flushes_total");
+	assert_int_equal(cellfs_flush(the.s, the.t), 0);
+	assert_true(figure(&the, "flushes_total") > flushes);
+	assert_int_equal(cellfs_compact(the.s, NULL), 0);
+	assert_int_equal(figure(&the, "sstables"), 1);
 }
 
 static void *fails(void *arg)
@@ -747,18 +720,16 @@ static void *fails(void *arg)
 
 TEST(each_thread_has_its_own_sentence)
 {
-	struct fixture f = begin();
 	struct cellfs_table *none;
 	pthread_t other;
 
-	assert_refused(cellfs_table_open(f.s, "nowhere", &none), -ENOENT,
+	assert_refused(cellfs_table_open(the.s, "nowhere", &none), -ENOENT,
 		       "nowhere");
-	assert_int_equal(pthread_create(&other, NULL, fails, &f), 0);
+	assert_int_equal(pthread_create(&other, NULL, fails, &the), 0);
 	assert_int_equal(pthread_join(other, NULL), 0);
 	assert_non_null(strstr(cellfs_error(), "nowhere"));
-	assert_int_equal(put(&f, "r", "q", "v"), 0);
+	assert_int_equal(put(&the, "r", "q", "v"), 0);
 	assert_string_equal(cellfs_error(), "");
-	end(&f);
 }
 
 static void told(void *arg, unsigned what, const char *sentence)

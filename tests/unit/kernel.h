@@ -1,7 +1,7 @@
 /*
  * A kernel that asks a mount: requests are sent one after the other through
- * libfuse, which has no device. The mount is over the store of the model tests
- * unless it is given another.
+ * libfuse, which has no device. There is one mount at a time, over the store of
+ * the model tests or over one on disk.
  */
 #ifndef CELLFS_TESTS_UNIT_KERNEL_H
 #define CELLFS_TESTS_UNIT_KERNEL_H
@@ -36,14 +36,11 @@ struct answer {
 };
 extern struct answer answer;
 
-/*
- * Of a test: EACH_TEST_IN(world_set_up, world_tear_down), or one with a store on disk
- * by TEST_IN().
- */
+/* For EACH_TEST_IN() and TEST_IN(). */
 int world_set_up(void **state);
 int world_set_up_on_disk(void **state);
 int world_tear_down(void **state);
-/* A world over a store that is open, and closed by world_end(). */
+/* The same by hand, over a store that is open: world_end() closes it. */
 void world_begin(struct store *s);
 void world_end(void);
 /* How many nodes there are. */
