@@ -193,7 +193,7 @@ static int plan(struct stage *s)
 	return 0;
 }
 
-/* A staged file or directory leaves memory, as the store has it now. */
+/* The store has the staged file or directory now: memory gives it up. */
 static void become(struct fs *fs, uint64_t parent, uint64_t node,
 		   const char *name)
 {
@@ -252,7 +252,7 @@ static void settle(struct stage *s, const struct place *from,
 	uint64_t was = 0;
 
 	changes_row(&fs->changes, to->row);
-	/* What comes back to its place is not what is deleted below. */
+	/* A version that comes back to its own place must not be deleted below. */
 	moved_changed(fs, to->table, &s->put);
 	become(fs, from->parent, from->node, from->name);
 	nodes_find(fs->nodes, to_dir, bytes_str(to->name), &was);
@@ -282,8 +282,9 @@ static void settle(struct stage *s, const struct place *from,
 	if (was)
 		carry(fs, was, from->node);
 	/*
-	 * For what is in it, and since a delete at the same time may have found
-	 * neither the entry nor the node. In .put each row is there without one.
+	 * The empty directories in the row need its entry; and a delete at the same
+	 * time, which found neither entry nor node, has kept none for the row. In .put
+	 * every row exists without an entry.
 	 */
 	if (!to->put)
 		add_row(fs, to, to_dir, from->node);

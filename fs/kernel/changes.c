@@ -2,7 +2,7 @@
 
 #include <xxhash.h>
 
-/* Less than the part of a key that any piece of a name covers. */
+/* Keys are told apart by so many bytes: every piece of a long name has more. */
 #define BYTES_TOLD_APART 64
 
 static uint64_t hash_of(struct bytes key)

@@ -9,10 +9,10 @@
 #define LOCK_SUFFIX ".cellfs-alter"
 #define POLL_MS 5
 #define POLL_LAST_MS 100
-/* For the call that gives the lock back. */
+/* How long the call that gives the lock back may take. */
 #define GIVE_NS 1000000000ull
 
-/* 0 with the lock's number, which may not be held yet. */
+/* Asks for the lock: 0 and its number, by which heartbeat() tells when it is held. */
 static int request(struct cluster *c, struct bytes table, uint64_t deadline_ns,
 		   uint64_t *id)
 {
@@ -47,7 +47,7 @@ static int request(struct cluster *c, struct bytes table, uint64_t deadline_ns,
 	return r;
 }
 
-/* 1 if the lock is held; it is kept, or given back. */
+/* Keeps the lock, or gives it back: 1 if it is held, else 0. */
 static int heartbeat(struct cluster *c, uint64_t id, bool keeps,
 		     uint64_t deadline_ns)
 {
@@ -75,7 +75,7 @@ int alter_lock_take(struct cluster *c, struct bytes table, uint64_t *id)
 
 	*id = 0;
 	r = request(c, table, retry.deadline_ns, id);
-	/* It is not for this user. */
+	/* A user without the right to lock changes the table without it. */
 	if (is_refusal(r))
 		return 0;
 	while (r == 0) {
@@ -107,8 +107,8 @@ void alter_lock_give(struct cluster *c, uint64_t id)
 		return;
 	why_keep(&kept);
 	/*
-	 * Though no time is left for the change. One that cannot be given back is
-	 * forgotten by the master.
+	 * Even when the time of the change is over. A lock that nobody keeps alive
+	 * is given up by the master.
 	 */
 	heartbeat(c, id, false, os_monotonic_ns(cluster_os(c)) + GIVE_NS);
 	why_restore(&kept);

@@ -7,9 +7,9 @@
 
 #include "store/value/why.h"
 
-/* The family of a table that would have none. */
+/* HBase has no table without a family: one that has none here has this one there. */
 #define NO_FAMILY "cellfs-none"
-/* HBase's "for ever", in seconds, and its greatest number of versions. */
+/* In HBase a ttl of so many seconds is for ever, and so many versions are all. */
 #define HBASE_MAX INT32_MAX
 
 enum form {
@@ -48,14 +48,14 @@ static const struct attribute {
 #define ATTRIBUTES (sizeof(attributes) / sizeof(*attributes))
 
 /*
- * Of a family that keeps deleted cells: the moment, in ms, from which on it has
- * kept them, and as many versions as now; 0 = always. HBase does not note it.
+ * An attribute that HBase knows nothing of: since when, in ms, the family keeps
+ * deleted cells and as many versions as now; 0 = always.
  */
 #define KEPT_SINCE "cellfs.kept_since"
 #define KEPT_SINCE_BIT (1u << 31)
 _Static_assert(ATTRIBUTES < 31, "the last bit of the mask is not an attribute");
 
-/* What HBase means where it says nothing. */
+/* The values of attributes that HBase does not send. */
 static void attrs_of_hbase(struct family_attrs *a)
 {
 	family_attrs_default(a);
@@ -269,7 +269,7 @@ static void put_attribute(struct encoder *e, const char *key, const char *text)
 	put_message(e, DESCRIPTOR_ATTRIBUTES, &pb_pair, &pair);
 }
 
-/* Copies the pairs of a list but those whose key is in @but. */
+/* Copies the pairs of a list but for those that @leaves_out. */
 static int copy_pairs(struct encoder *e, uint8_t number, struct proto_list l,
 		      bool (*leaves_out)(const void *arg, struct bytes key),
 		      const void *arg)
@@ -536,7 +536,7 @@ int descriptor_step(const struct schema *from, const struct schema *to,
 	f = only_change(&now, to, step);
 	if (!schema_equal(&now, from))
 		r = why(-EAGAIN, "the schema has been changed");
-	/* A table has a family at least. */
+	/* A table without families is more than a step: see NO_FAMILY. */
 	else if (!f || !to->nfamilies || now.fixed != to->fixed ||
 		 now.mode != to->mode || now.uid != to->uid ||
 		 now.gid != to->gid)

@@ -5,7 +5,7 @@
 
 #include "store/hbase/calls/region_call.h"
 
-/* Of a family or a table; those beyond are left out. */
+/* So many attributes of a family or a table are taken; the rest are left out. */
 #define PAIRS_MAX 64
 /* Bytes in which the key of the next pair ends. */
 #define KEY_MAX 1024
@@ -21,7 +21,7 @@ static void skip(struct bytes *s, size_t n)
 	s->len -= n;
 }
 
-/* Takes off *s what is in front of @end, and the end: false if there is none. */
+/* Takes off *s what is in front of @end, and @end; false if @end is not in it. */
 static bool take_until(struct bytes *s, const char *end, struct bytes *out)
 {
 	size_t len = strlen(end);
@@ -105,7 +105,7 @@ static int take_pair(struct bytes *s, unsigned *depth, struct pb_pair *out)
 	return -EPROTO;
 }
 
-/* The number of what is told for people, 86400 SECONDS (1 DAY). */
+/* The number in words such as "86400 SECONDS (1 DAY)". */
 static struct bytes first_word(struct bytes value)
 {
 	size_t n = 0;
@@ -175,7 +175,7 @@ int told_take(struct bytes table, struct bytes words, struct buf *hold,
 int told_description(struct cluster *c, struct bytes table, struct buf *hold,
 		     struct pb_descriptor *out)
 {
-	/* No family begins so. */
+	/* No name of a family begins with a dot, so the server refuses. */
 	const struct pb_column column = {
 		.here = true,
 		.family = bytes_str("."),

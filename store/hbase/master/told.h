@@ -15,12 +15,12 @@
 #include "store/hbase/master/admin_messages.h"
 
 /*
- * Asks for it, and leaves in *hold what *out points to. 0, an error, or -EPROTO: these
- * are no such words.
+ * Asks a server for the description; *out points into *hold. 0, an error, or -EPROTO:
+ * the server says something else.
  */
 int told_description(struct cluster *c, struct bytes table, struct buf *hold,
 		     struct pb_descriptor *out);
-/* The same of the words. */
+/* Reads the words that a server has said. */
 int told_take(struct bytes table, struct bytes words, struct buf *hold,
 	      struct pb_descriptor *out);
 
