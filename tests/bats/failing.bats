@@ -43,7 +43,7 @@ a_base() {
 # again: the store as a_base() left it.
 again() {
 	rm -rf "$STORE"
-	cp -a "$BASE" "$STORE"
+	cp -a --sparse=always "$BASE" "$STORE"
 	cp "$T/base.put" "$T/put"
 }
 
