@@ -54,7 +54,7 @@ git clone -q . "$work/source"
 	cd "$work/source"
 	export DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs"
 	export DEB_CFLAGS_MAINT_APPEND="-Og -g0 -DXXH_NO_INLINE_HINTS=1"
-	logged build dpkg-buildpackage -us -uc
+	logged build dpkg-buildpackage -us -uc --source-option=-z1
 )
 said=$(lintian --allow-root --display-info --pedantic --tag-display-limit 0 \
 	"$work"/*.changes 2>&1)
