@@ -7,8 +7,8 @@
 # the build of users shows. With AddressSanitizer at an address that is known before:
 # the programs are run ten thousand times, and of each start a tenth went into that. What
 # UBSan finds is a trap, which AddressSanitizer reports with its line (handle_sigill=2):
-# without UBSan's library another quarter of a start is saved, whose memory is searched
-# for leaks too, and an eighth of compiling.
+# without UBSan's library, whose memory is searched for leaks too, half of a start is
+# saved, and an eighth of compiling.
 set -eu
 trap= # of UBSan
 sanitizers=${1:?usage: sanitized.sh SANITIZERS DIR [OPTION...]}
