@@ -232,7 +232,8 @@ static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
 }
 
 /*
- * Waits until a file is published or given up, or the time has come. False when
+ * Waits until a file is published or given up, or the time has come: that of its first
+ * close, as each child of a shell that has it open closes it once more. False when
  * WAITING_MAX threads wait already.
  */
 static bool await_settled(struct write_state *ws, uint64_t seen, uint64_t until)
@@ -265,14 +266,15 @@ static uint64_t settled_so_far(struct write_state *ws)
 bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
 {
 	struct write_state *ws = fs->writes;
-	uint64_t until, seen;
+	uint64_t until = UINT64_MAX, closed, seen;
 	bool hidden;
 
 	if (!ws->open)
 		return false;
 	do {
 		seen = settled_so_far(ws);
-		until = wait_until(fs, node, asker, &hidden);
+		closed = wait_until(fs, node, asker, &hidden);
+		until = closed < until ? closed : until;
 	} while (hidden && until > monotonic_ns() &&
 		 await_settled(ws, seen, until));
 	return hidden;
@@ -300,14 +302,15 @@ static uint64_t closing_until(struct fs *fs, uint64_t node, bool *open)
 void writer_await_release(struct fs *fs, uint64_t node)
 {
 	struct write_state *ws = fs->writes;
-	uint64_t until, seen;
+	uint64_t until = UINT64_MAX, closed, seen;
 	bool open;
 
 	if (!ws->open)
 		return;
 	do {
 		seen = settled_so_far(ws);
-		until = closing_until(fs, node, &open);
+		closed = closing_until(fs, node, &open);
+		until = closed < until ? closed : until;
 	} while (open && until > monotonic_ns() &&
 		 await_settled(ws, seen, until));
 }

@@ -76,6 +76,7 @@ enum nodes_cache __wrap_nodes_cache(struct nodes *ns, uint64_t id,
 
 /* What another does while the thread waits. */
 static _Thread_local void (*as_one_waits)(void);
+static _Thread_local uint64_t waits_until;
 
 bool __real_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 			    uint64_t until_ns);
@@ -86,6 +87,7 @@ bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 {
 	if (!as_one_waits)
 		return __real_clock_cond_wait(cond, lock, until_ns);
+	waits_until = until_ns;
 	pthread_mutex_unlock(lock);
 	as_one_waits();
 	pthread_mutex_lock(lock);
@@ -379,6 +381,34 @@ static void releases_its_file(void)
 	handles_release(world.fs->handles, world.fs, reader.handle);
 }
 
+/* The file was closed so many hours from now, however long a test takes. */
+static void closed_in(uint64_t hours)
+{
+	struct open_file *f =
+		handles_get(world.fs->handles, reader.handle, NULL);
+
+	writer_of(f)->flushed_ns = monotonic_ns() + hours * 3600 * NS_PER_S;
+	open_file_drop(f);
+}
+
+static uint64_t waited_until;
+
+/* As each child of a shell that has it open does. */
+static void closes_it_as_well(void)
+{
+	waited_until = waits_until;
+	closed_in(2);
+	writer_settled(world.fs);
+	as_one_waits = releases_its_file;
+}
+
+/* Who waits has not waited longer for the second close. */
+static void assert_waited_for_one(void)
+{
+	assert_null(as_one_waits);
+	assert_int_equal(waits_until, waited_until);
+}
+
 /* close(2) is over before the daemon hears that it was the last one. */
 TEST(what_was_closed_is_cached_for_who_reads_it_next)
 {
@@ -393,13 +423,29 @@ TEST(what_was_closed_is_cached_for_who_reads_it_next)
 		ask(FUSE_WRITE, reader.file, ARGS(in), bytes_str("two")), 0);
 	assert_true(is_read_past_cache(reader.file));
 	assert_int_equal(flush_file(reader.file, reader.handle), 0);
-	/* However long this test takes, it was closed just now. */
 	f = handles_get(world.fs->handles, reader.handle, NULL);
 	assert_in_range(writer_of(f)->flushed_ns, 1, monotonic_ns());
-	writer_of(f)->flushed_ns = monotonic_ns() + 3600 * NS_PER_S;
 	open_file_drop(f);
+	closed_in(1);
+	as_one_waits = closes_it_as_well;
 	assert_false(is_read_past_cache(reader.file));
-	assert_null(as_one_waits);
+	assert_waited_for_one();
+}
+
+TEST(what_was_made_and_closed_is_waited_for_once)
+{
+	struct fuse_open_out out;
+	uint64_t row = a_row_with_a_cell(NULL);
+
+	assert_int_equal(create(row, "f:new"), 0);
+	reader.file = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	reader.handle = out.fh;
+	closed_in(1);
+	world.pid = 11;
+	as_one_waits = closes_it_as_well;
+	assert_int_equal(looked_up(row, "f:new"), reader.file);
+	assert_waited_for_one();
 }
 
 static void puts_and_reads(void)
