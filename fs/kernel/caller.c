@@ -35,6 +35,9 @@ static uint64_t signals(pid_t thread, uint64_t *handled)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
+	/* It has ended, and keeps those: the kernel closes its files. */
+	if (!strstr(text, "\nVmSize:"))
+		return 0;
 	*handled = mask(text, "\nSigCgt:");
 	return (mask(text, "\nSigPnd:") | mask(text, "\nShdPnd:")) &
 	       ~(mask(text, "\nSigBlk:") | mask(text, "\nSigIgn:"));

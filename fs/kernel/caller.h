@@ -10,8 +10,8 @@
 /* Has it a signal that it neither blocks nor ignores? */
 bool caller_has_signal(pid_t thread);
 /*
- * Does a signal end it, as soon as its request is answered? Not known of one that
- * /proc does not show: false.
+ * Does a signal end it, as soon as its request is answered? Not one that has ended,
+ * whose last requests close its files. Not known of one that /proc does not show: false.
  */
 bool caller_is_killed(pid_t thread);
 

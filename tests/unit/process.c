@@ -132,6 +132,7 @@ static pid_t stopped_child(void)
 TEST(only_a_signal_that_ends_it_has_killed_a_caller)
 {
 	pid_t pid = stopped_child();
+	siginfo_t info;
 
 	kill(pid, SIGUSR2);
 	kill(pid, SIGHUP);
@@ -142,6 +143,9 @@ TEST(only_a_signal_that_ends_it_has_killed_a_caller)
 	kill(pid, SIGTERM);
 	assert_true(caller_is_killed(pid));
 	kill(pid, SIGKILL);
+	/* What it has written is put as the kernel closes its files. */
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_false(caller_is_killed(pid));
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_false(caller_is_killed(pid));
 }
