@@ -105,7 +105,9 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 		if (child.kind == NODE_CONTROL || child.kind == NODE_SCRATCH)
 			note_unknown(fs, &dir, name);
 		e->entry_timeout = place_negative_timeout(fs, &child);
-		if (changes_since(&fs->changes, child.row, child.seen))
+		/* A staged row becomes one of the table, with what is believed of it. */
+		if (dir.kind == NODE_SCRATCH_DIR ||
+		    changes_since(&fs->changes, child.row, child.seen))
 			e->entry_timeout = 0;
 	} else if (r == -EINVAL && child.kind == NODE_VIEW) {
 		/* The name spells an invalid view. */

@@ -92,6 +92,7 @@ def by_column(text):
 
 def by_stage(text):
     os.makedirs(f"{table}/.stage/R/f/q")
+    os.path.exists(f"{table}/.stage/R/f:q")
     write(f"{table}/.stage/R/f/q/latest", text)
     os.rename(f"{table}/.stage/R", row)
 

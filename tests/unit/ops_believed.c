@@ -41,9 +41,10 @@ static void row_changes(struct fs *fs, const struct place *p)
 
 TEST(an_absent_name_is_believed_for_as_long_as_it_may)
 {
-	uint64_t table, row, control;
+	uint64_t table, row, control, staged;
 
 	row = a_row_with_a_cell(&table);
+	staged = made_dir(looked_up(table, ".stage"), "S");
 	assert_absent(table, "R", 1);
 	assert_absent(row, "g", 0);
 	assert_absent(row, "f:x", 0);
@@ -53,6 +54,8 @@ TEST(an_absent_name_is_believed_for_as_long_as_it_may)
 	assert_int_equal(look(FUSE_ROOT_ID, ".cellfs"), 0);
 	control = given();
 	assert_absent(control, "nothing", 3600);
+	/* It becomes a row, with what the kernel believes of it. */
+	assert_absent(staged, "f:q", 0);
 	/* The row may have been made since it was looked for. */
 	meanwhile = row_changes;
 	assert_absent(table, "R", 0);
