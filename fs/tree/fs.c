@@ -88,8 +88,8 @@ static bool worth_keeping(const char *op, int err)
 	switch (err) {
 	case -ENOENT: /* of a table that is gone, say */
 	case -EEXIST: /* another writer was first */
+	case -EINTR:  /* who asked was killed, or waits no longer */
 		return loses(op);
-	case -EINTR:
 	case -ENOSYS:
 	case -EXDEV: /* mv copies then */
 		return false;

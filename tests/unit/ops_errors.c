@@ -5,6 +5,15 @@
 
 EACH_TEST_IN(world_set_up, world_tear_down);
 
+static int failing; /* a change, by this; 0 = none does */
+
+int __real_table_mutate(struct table *t, struct mutation *m, unsigned flags);
+int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags);
+int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags)
+{
+	return failing ? failing : __real_table_mutate(t, m, flags);
+}
+
 TEST(a_refused_name_of_a_table_is_explained)
 {
 	assert_int_equal(make_dir(FUSE_ROOT_ID, "a b"), -EINVAL);
@@ -96,6 +105,26 @@ TEST(what_is_lost_with_its_table_is_told)
 	assert_int_equal(ask(FUSE_FLUSH, node, ARGS(flush), NOTHING), -ENOENT);
 	assert_told("close /");
 	assert_told("ENOENT: ");
+}
+
+/* Who is killed in his close(2) has nobody else to tell of it. */
+TEST(what_is_lost_with_its_writer_is_told)
+{
+	struct fuse_flush_in flush = {0};
+	struct fuse_open_out out;
+	uint64_t row, node;
+
+	row = a_row_with_a_cell(NULL);
+	assert_int_equal(create(row, "f:new"), 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(write_byte(node, out.fh), 0);
+	flush.fh = out.fh;
+	failing = -EINTR;
+	assert_int_equal(ask(FUSE_FLUSH, node, ARGS(flush), NOTHING), -EINTR);
+	failing = 0;
+	assert_told("close /");
+	assert_told("EINTR");
 }
 
 /* Nor is a file that has to be new and was made by another writer. */
