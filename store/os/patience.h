@@ -26,6 +26,7 @@ struct patience {
 	/* Is who asked gone? NULL: it is asked by nobody who could be. */
 	bool (*is_gone)(int32_t who);
 	int32_t who;
+	bool is_bound; /* to what is under way, though he is gone */
 };
 extern _Thread_local struct patience patience; /* for the inline code below */
 
@@ -77,7 +78,8 @@ const char *patience_reason(void);
 /* Is the caller of the thread's request gone? */
 static inline bool patience_is_over(void)
 {
-	return patience.is_gone && patience.is_gone(patience.who);
+	return patience.is_gone && !patience.is_bound &&
+	       patience.is_gone(patience.who);
 }
 
 /* Of a wait of @ms, below 0 for ever: how long it is until that is asked. */

@@ -476,6 +476,27 @@ TEST(nobody_waits_for_a_caller_who_is_gone)
 	end(&m, c);
 }
 
+/* A table that was taken out of service, say, has to come back. */
+TEST(what_the_master_has_begun_is_waited_for)
+{
+	static const struct step script[] = {
+		{"GetClusterId", ANSWERS},
+		{"GetActiveMaster", ANSWERS},
+		{"CreateNamespace", PLEASE_HOLD},
+		{"CreateNamespace", ANSWERS},
+		{"getProcedureResult", PLEASE_HOLD},
+		{"getProcedureResult", ANSWERS},
+	};
+	struct masters m;
+	struct cluster *c;
+
+	begin(&m, script, 6);
+	assert_int_equal(open_cluster(&m, &c), 0);
+	patience_begin_request_of(7, is_gone);
+	assert_int_equal(admin_namespace_create(c, bytes_str("n")), 0);
+	end(&m, c);
+}
+
 /* Though the wait has begun after its limit was set. */
 TEST(a_wait_that_ends_at_the_limit_leaves_nothing)
 {

@@ -3,13 +3,14 @@
 #include <errno.h>
 
 #include "store/hbase/master/admin_messages.h"
+#include "store/os/patience.h"
 #include "store/value/why.h"
 
 /* Procedures take tenths of seconds. */
 #define POLL_MS 10
 #define POLL_LAST_MS 200
 
-int procedure_await(struct cluster *c, uint64_t id, const struct retry *retry)
+static int await(struct cluster *c, uint64_t id, const struct retry *retry)
 {
 	const struct pb_procedure which = {.id = id};
 	unsigned ms = POLL_MS;
@@ -47,6 +48,16 @@ int procedure_await(struct cluster *c, uint64_t id, const struct retry *retry)
 	}
 }
 
+int procedure_await(struct cluster *c, uint64_t id, const struct retry *retry)
+{
+	int r;
+
+	patience.is_bound = true;
+	r = await(c, id, retry);
+	patience.is_bound = false;
+	return r;
+}
+
 int procedure_run(struct cluster *c, const char *method,
 		  const struct proto_message *type, const void *message)
 {
@@ -59,11 +70,17 @@ int procedure_run(struct cluster *c, const char *method,
 	};
 	struct pb_procedure answer;
 	struct attempt call = {0};
-	int r = master_call(c, &q, &call, &pb_procedure, &answer);
+	int r;
 
+	/* One that is not answered may be done later. */
+	patience.is_bound = true;
+	r = master_call(c, &q, &call, &pb_procedure, &answer);
 	attempt_end(&call);
 	/* Without a number it was done at once. */
-	return r < 0 || !answer.id ? r : procedure_await(c, answer.id, &retry);
+	if (r == 0 && answer.id)
+		r = await(c, answer.id, &retry);
+	patience.is_bound = false;
+	return r;
 }
 
 uint64_t procedure_nonce(struct cluster *c)
