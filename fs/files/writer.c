@@ -278,10 +278,13 @@ static int publish_schema(struct writer *w)
 	return err;
 }
 
-/* Keeps a failure and its reason for repeat_failure(). REQUIRES: lock. */
+/*
+ * Keeps a failure and its reason for repeat_failure(). That one's caller was killed is
+ * no other's, who does not know whether the change was made. REQUIRES: lock.
+ */
 static void keep_failure(struct writer *w, int err)
 {
-	w->failed = err;
+	w->failed = err == -EINTR ? -ETIMEDOUT : err;
 	free(w->reason);
 	w->reason = err ? strdup(store_why()) : NULL;
 }
@@ -470,7 +473,11 @@ static int writer_extend(struct fs *fs, struct open_file *f, off_t size)
 	return err;
 }
 
-/* Publishes what was written since the last time. */
+/*
+ * Publishes what was written since the last time. Of descriptors that share the file
+ * each is told that this failed: the first close is mostly that of a child at its end,
+ * which nobody hears.
+ */
 static int writer_flush(struct fs *fs, struct open_file *f)
 {
 	struct writer *w = writer_of(f);
@@ -478,6 +485,9 @@ static int writer_flush(struct fs *fs, struct open_file *f)
 
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, false, w->flags);
+	/* A write that failed has told so itself. */
+	if (!err && w->failed && !w->broken)
+		err = repeat_failure(w);
 	if (w->pending_size < 0 || !w->draft.content.len)
 		writer_note_flush(w);
 	writer_unlock(w);

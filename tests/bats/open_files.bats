@@ -60,6 +60,26 @@ gone_and_read() {
 		"$M/T/r/f/q/$ts")" = "$(printf '3\none')" ]
 }
 
+@test "of a file that is not put each close by those who share it tells" {
+	a_column
+	python3 - "$M/T" <<-'EOF'
+	import errno, os, sys
+	t = sys.argv[1]
+	fd = os.open(t + '/R/f/q/77', os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+	os.write(fd, b'mine')
+	other = os.dup(fd)
+	with open(t + '/.cells', 'w') as f:
+	    f.write('R\tf:q\t77\ttheirs\n')
+	for d in other, fd:
+	    try:
+	        os.close(d)
+	        sys.exit('it was told that the value is put')
+	    except OSError as e:
+	        assert e.errno == errno.EEXIST, e
+	EOF
+	[ "$(cat "$M/T/R/f/q/77")" = theirs ]
+}
+
 @test "who has a file open reads what it was, of its length, however it is put again" {
 	a_column
 	python3 - "$M/T" <<-'EOF'

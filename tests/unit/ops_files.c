@@ -103,6 +103,23 @@ int __wrap_cellfile_takes_put(const struct place *p)
 	return __real_cellfile_takes_put(p);
 }
 
+static int puts_fail;
+
+int __real_cellfile_put(struct fs *fs, const struct place *p,
+			struct bytes value, struct piece *piece, int64_t ts,
+			unsigned flags, int64_t *ts_given);
+int __wrap_cellfile_put(struct fs *fs, const struct place *p,
+			struct bytes value, struct piece *piece, int64_t ts,
+			unsigned flags, int64_t *ts_given);
+int __wrap_cellfile_put(struct fs *fs, const struct place *p,
+			struct bytes value, struct piece *piece, int64_t ts,
+			unsigned flags, int64_t *ts_given)
+{
+	return puts_fail ? puts_fail
+			 : __real_cellfile_put(fs, p, value, piece, ts, flags,
+					       ts_given);
+}
+
 int __real_scratch_content(struct scratch *s, uint64_t node, size_t max,
 			   struct buf *out);
 int __wrap_scratch_content(struct scratch *s, uint64_t node, size_t max,
@@ -446,6 +463,33 @@ TEST(what_was_made_and_closed_is_waited_for_once)
 	as_one_waits = closes_it_as_well;
 	assert_int_equal(looked_up(row, "f:new"), reader.file);
 	assert_waited_for_one();
+}
+
+/* The first close is that of a child, of which two have the file. */
+TEST(each_close_tells_that_what_was_written_is_not_put)
+{
+	struct fuse_write_in in = {.size = 3};
+
+	begin_untold("one");
+	in.fh = opened_file(reader.file, O_WRONLY);
+	assert_int_equal(
+		ask(FUSE_WRITE, reader.file, ARGS(in), bytes_str("two")), 0);
+	puts_fail = -ENOSPC;
+	assert_int_equal(flush_file(reader.file, in.fh), -ENOSPC);
+	puts_fail = 0;
+	assert_int_equal(flush_file(reader.file, in.fh), -ENOSPC);
+	assert_int_equal(
+		ask(FUSE_WRITE, reader.file, ARGS(in), bytes_str("two")), 0);
+	assert_int_equal(flush_file(reader.file, in.fh), 0);
+	assert_int_equal(flush_file(reader.file, in.fh), 0);
+	/* Nobody knows whether a put was made whose caller was killed meanwhile. */
+	assert_int_equal(
+		ask(FUSE_WRITE, reader.file, ARGS(in), bytes_str("six")), 0);
+	puts_fail = -EINTR;
+	assert_int_equal(flush_file(reader.file, in.fh), -EINTR);
+	puts_fail = 0;
+	assert_int_equal(flush_file(reader.file, in.fh), -ETIMEDOUT);
+	closed_file(reader.file, in.fh);
 }
 
 static void puts_and_reads(void)
