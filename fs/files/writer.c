@@ -279,8 +279,9 @@ static int publish_schema(struct writer *w)
 }
 
 /*
- * Keeps a failure and its reason for repeat_failure(). That one's caller was killed is
- * no other's, who does not know whether the change was made. REQUIRES: lock.
+ * Keeps a failure and its reason for repeat_failure(). -EINTR says that the caller of
+ * this close was killed; the next caller is told instead that it is not known whether
+ * the change was made. REQUIRES: lock.
  */
 static void keep_failure(struct writer *w, int err)
 {

@@ -195,7 +195,7 @@ bool writer_makes(struct fs *fs, uint64_t node, pid_t asker)
 
 /* A file that was closed is released, or written to again, within this time. */
 #define RELEASE_WAIT_NS 250000000
-/* Who reads what was put waits less: it may have been closed by one of two. */
+/* A reader waits less: a second descriptor of the file may still be open. */
 #define CLOSING_WAIT_NS 50000000
 /* The RELEASE needs a thread as well: most are left to other requests. */
 #define WAITING_MAX (FS_THREADS_MAX / 4)

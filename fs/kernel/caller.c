@@ -7,12 +7,12 @@
 #include <string.h>
 
 #define BIT(signal) (UINT64_C(1) << ((signal)-1))
-/* Those that end nobody who has said nothing else about them. */
+/* Signals that do not end a process which has no handler for them. */
 #define HARMLESS                                                     \
 	(BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT) | \
 	 BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
 
-/* The mask of signals in such a line of /proc/ID/status, 0 if there is none. */
+/* The mask of signals in the line @name of /proc/ID/status; 0 = there is none. */
 static uint64_t mask(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
@@ -20,7 +20,7 @@ static uint64_t mask(const char *status, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
 }
 
-/* The signals that it has and does not block or ignore, and those that it handles. */
+/* The pending signals that the thread neither blocks nor ignores; those it handles. */
 static uint64_t signals(pid_t thread, uint64_t *handled)
 {
 	char path[32], text[4096];
@@ -35,7 +35,7 @@ static uint64_t signals(pid_t thread, uint64_t *handled)
 	n = fread(text, 1, sizeof(text) - 1, f);
 	fclose(f);
 	text[n] = '\0';
-	/* It has ended, and keeps those: the kernel closes its files. */
+	/* A process without memory has ended: the kernel is closing its files. */
 	if (!strstr(text, "\nVmSize:"))
 		return 0;
 	*handled = mask(text, "\nSigCgt:");

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Has it a signal that it neither blocks nor ignores? */
+/* Has the thread a pending signal that it neither blocks nor ignores? */
 bool caller_has_signal(pid_t thread);
 /*
- * Does a signal end it, as soon as its request is answered? Not one that has ended,
- * whose last requests close its files. Not known of one that /proc does not show: false.
+ * Does a signal end the thread as soon as its request is answered? False for one that
+ * has ended and whose files the kernel closes, and for one that /proc does not show.
  */
 bool caller_is_killed(pid_t thread);
 

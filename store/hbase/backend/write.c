@@ -246,9 +246,9 @@ static int put_nothing(struct table *t, struct row_actions *ra,
 }
 
 /*
- * The same for who may not read, which a condition takes: a put, and behind it in the
- * same act one into a family that there is not. So neither is done, and the first that
- * the user may not do is refused.
+ * Asks the same for a user who may not read, as a condition needs that right: sends the
+ * put and, in the same atomic act, a put into a family that does not exist. HBase does
+ * neither, and refuses first what the user has no right to.
  */
 static int put_beside_none(struct table *t, struct row_actions *ra,
 			   struct change put)

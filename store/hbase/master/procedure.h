@@ -10,8 +10,8 @@
 /*
  * Begins a procedure and waits for its end. The message has a nonce, since the
  * call is sent again after a lost connection. Both together take no longer than
- * one call may. They do not end because the caller is gone (patience.h): what is
- * begun for him he is to undo, such as a table that is out of service.
+ * one call may. They do not end because the caller is gone (patience.h): what was
+ * begun for the caller is to be undone, such as a table that is out of service.
  */
 int procedure_run(struct cluster *c, const char *method,
 		  const struct proto_message *type, const void *message);
