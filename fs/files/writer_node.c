@@ -209,8 +209,8 @@ void writer_note_flush(struct writer *w)
  * Until when to wait for a file of another process that is not published; 0 =
  * not at all. *hidden: there is one.
  */
-static uint64_t wait_until(struct fs *fs, uint64_t node, pid_t asker,
-			   bool *hidden)
+static uint64_t hidden_until(struct fs *fs, uint64_t node, pid_t asker,
+			     bool *hidden)
 {
 	struct writer *w, *next;
 	uint64_t until = 0;
@@ -253,35 +253,9 @@ static bool await_settled(struct write_state *ws, uint64_t seen, uint64_t until)
 	return may;
 }
 
-static uint64_t settled_so_far(struct write_state *ws)
-{
-	uint64_t settled;
-
-	pthread_mutex_lock(&ws->lock);
-	settled = ws->settled;
-	pthread_mutex_unlock(&ws->lock);
-	return settled;
-}
-
-bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
-{
-	struct write_state *ws = fs->writes;
-	uint64_t until = UINT64_MAX, closed, seen;
-	bool hidden;
-
-	if (!ws->open)
-		return false;
-	do {
-		seen = settled_so_far(ws);
-		closed = wait_until(fs, node, asker, &hidden);
-		until = closed < until ? closed : until;
-	} while (hidden && until > monotonic_ns() &&
-		 await_settled(ws, seen, until));
-	return hidden;
-}
-
 /* Until when all writers of the node may be released; 0 = one is in use. */
-static uint64_t closing_until(struct fs *fs, uint64_t node, bool *open)
+static uint64_t closing_until(struct fs *fs, uint64_t node, pid_t asker,
+			      bool *open)
 {
 	uint64_t until = UINT64_MAX;
 	struct writer *w, *next;
@@ -299,20 +273,39 @@ static uint64_t closing_until(struct fs *fs, uint64_t node, bool *open)
 	return until;
 }
 
-void writer_await_release(struct fs *fs, uint64_t node)
+/*
+ * Waits while @until_of finds writers of the node for which @asker is to wait, until the
+ * earliest time that it gives. Are there such writers at the end?
+ */
+static bool await_writers(struct fs *fs, uint64_t node, pid_t asker,
+			  uint64_t until_of(struct fs *fs, uint64_t node,
+					    pid_t asker, bool *found))
 {
 	struct write_state *ws = fs->writes;
-	uint64_t until = UINT64_MAX, closed, seen;
-	bool open;
+	uint64_t until = UINT64_MAX, end, seen;
+	bool found;
 
 	if (!ws->open)
-		return;
+		return false;
 	do {
-		seen = settled_so_far(ws);
-		closed = closing_until(fs, node, &open);
-		until = closed < until ? closed : until;
-	} while (open && until > monotonic_ns() &&
+		pthread_mutex_lock(&ws->lock);
+		seen = ws->settled;
+		pthread_mutex_unlock(&ws->lock);
+		end = until_of(fs, node, asker, &found);
+		until = end < until ? end : until;
+	} while (found && until > monotonic_ns() &&
 		 await_settled(ws, seen, until));
+	return found;
+}
+
+bool writer_hides(struct fs *fs, uint64_t node, pid_t asker)
+{
+	return await_writers(fs, node, asker, hidden_until);
+}
+
+void writer_await_release(struct fs *fs, uint64_t node)
+{
+	await_writers(fs, node, 0, closing_until);
 }
 
 void writer_settled(struct fs *fs)
