@@ -87,22 +87,28 @@ TEST(what_programs_run_into_all_day_is_not_told)
 	assert_told("write /T/.a.swp: ESTALE: the file was renamed");
 }
 
-/* Where a value went that others have dropped the table of. */
-TEST(what_is_lost_with_its_table_is_told)
+/* A file of a row that is made and written, and not put. */
+static uint64_t written_file(uint64_t *handle)
 {
-	struct fuse_flush_in flush = {0};
 	struct fuse_open_out out;
-	uint64_t row, node;
+	uint64_t node;
 
-	row = a_row_with_a_cell(NULL);
-	assert_int_equal(create(row, "f:new"), 0);
+	assert_int_equal(create(a_row_with_a_cell(NULL), "f:new"), 0);
 	node = given();
 	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
 	assert_int_equal(write_byte(node, out.fh), 0);
+	*handle = out.fh;
+	return node;
+}
+
+/* Where a value went that others have dropped the table of. */
+TEST(what_is_lost_with_its_table_is_told)
+{
+	uint64_t handle, node = written_file(&handle);
+
 	assert_int_equal(
 		store_table_drop(world.fs->store, bytes_str("T"), false), 0);
-	flush.fh = out.fh;
-	assert_int_equal(ask(FUSE_FLUSH, node, ARGS(flush), NOTHING), -ENOENT);
+	assert_int_equal(flush_file(node, handle), -ENOENT);
 	assert_told("close /");
 	assert_told("ENOENT: ");
 }
@@ -110,18 +116,10 @@ TEST(what_is_lost_with_its_table_is_told)
 /* Who is killed in his close(2) has nobody else to tell of it. */
 TEST(what_is_lost_with_its_writer_is_told)
 {
-	struct fuse_flush_in flush = {0};
-	struct fuse_open_out out;
-	uint64_t row, node;
+	uint64_t handle, node = written_file(&handle);
 
-	row = a_row_with_a_cell(NULL);
-	assert_int_equal(create(row, "f:new"), 0);
-	node = given();
-	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
-	assert_int_equal(write_byte(node, out.fh), 0);
-	flush.fh = out.fh;
 	failing = -EINTR;
-	assert_int_equal(ask(FUSE_FLUSH, node, ARGS(flush), NOTHING), -EINTR);
+	assert_int_equal(flush_file(node, handle), -EINTR);
 	failing = 0;
 	assert_told("close /");
 	assert_told("EINTR");
@@ -134,7 +132,6 @@ TEST(what_another_writer_was_first_with_is_told)
 				    .mode = S_IFREG | 0644};
 	struct change c = a_put("f", "new", TS_AUTO, "first");
 	struct mutation m = change_of("P", &c);
-	struct fuse_flush_in flush = {0};
 	struct fuse_open_out out;
 	uint64_t table, row, node;
 	struct table *t;
@@ -147,8 +144,7 @@ TEST(what_another_writer_was_first_with_is_told)
 	assert_int_equal(table_open(world.fs->store, bytes_str("T"), &t), 0);
 	assert_int_equal(table_mutate(t, &m, 0), 1);
 	table_unref(t);
-	flush.fh = out.fh;
-	assert_int_equal(ask(FUSE_FLUSH, node, ARGS(flush), NOTHING), -EEXIST);
+	assert_int_equal(flush_file(node, out.fh), -EEXIST);
 	assert_told("close /");
 	assert_told("EEXIST: another writer was first");
 }
