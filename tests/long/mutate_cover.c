@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 extern char __executable_start, etext;
@@ -33,18 +33,19 @@ __attribute__((constructor(101))) static void begin(void)
 		return;
 	exe[n] = '\0';
 	snprintf(path, sizeof(path), "%s/%s %s", dir, test, number);
-	mkdir(path, 0777);
+	syscall(SYS_mkdir, path, 0777);
 	snprintf(path, sizeof(path), "%s/%s %s/%s", dir, test, number,
 		 strrchr(exe, '/') + 1);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	fd = (int)syscall(SYS_open, path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return;
-	if (ftruncate(fd, (off_t)size) == 0)
-		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			   0);
+	if (syscall(SYS_ftruncate, fd, size) == 0)
+		map = (unsigned char *)syscall(SYS_mmap, NULL, size,
+					       PROT_READ | PROT_WRITE,
+					       MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		map = NULL;
-	close(fd);
+	syscall(SYS_close, fd);
 }
 
 void __sanitizer_cov_trace_pc(void)

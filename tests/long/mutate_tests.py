@@ -36,6 +36,8 @@ SHARED = [
      "'unit/os_calls.c', link_whole: store_static,"),
     ("tests/meson.build", "'unit/os_door.c',",
      "'unit/os_door.c', link_whole: store_static,"),
+    ("tests/meson.build", "link_args: alloc_wraps",
+     "link_whole: store_static, link_args: alloc_wraps"),
 ]
 BUILDS = {
     "plain": ["-Dbuildtype=release", *COMMON],
@@ -61,7 +63,7 @@ SHORT = {
 # Files of tests that run no code of store/ and fs/, or much too slowly.
 NO_FILES = {"hbase_shell", "mount_sh", "bench_mount", "tools", "readme"}
 MOUNT = ["fs/cellfs", "tools/cellctl", "tests/cellfs-cut", "tests/cellfs-ref",
-         "tests/treerace", "tests/filetest", "tests/killtest"]
+         "tests/treerace", "tests/filetest", "tests/killtest", "tests/posixtest"]
 
 # The name of a source, as addr2line gives it, and a line.
 PLACE = re.compile(r"^(?:.*/)??((?:store|fs)/[^:]*\.c):(\d+)")
@@ -142,7 +144,7 @@ class Tests:
             if was not in text:
                 raise SystemExit(f"mutate: {name} has no {was}")
             with open(path, "w", encoding="utf-8") as f:
-                f.write(text.replace(was, now, 1))
+                f.write(text.replace(was, now, -1 if "alloc" in was else 1))
 
     def set_up(self, kind, options):
         more = []
@@ -176,6 +178,7 @@ class Tests:
         slowest = max(self.cost.get(f"{file} {n}", 20) for n in numbers)
         return Run(file, MOUNT,
                    ["env", "BUILD=" + self.build(kind),
+                    "LD_LIBRARY_PATH=" + self.build(kind) + "/store",
                     f"BATS_TEST_TIMEOUT={round(10 + 8 * slowest)}", "bats",
                     "--tap", "-f", pattern(names),
                     os.path.join(self.copy, "tests/bats", file)],
