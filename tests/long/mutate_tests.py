@@ -203,8 +203,14 @@ class Tests:
         targets = {t for r in runs for t in r.targets}
         if runs and not self.ninja(kind, *targets):
             raise SystemExit("mutate: a test is not linked\n" + self.said)
-        runs = list(runs)
         going = {}
+        try:
+            return self.failing(list(runs), going)
+        finally:
+            for _, p, _, _ in going.values():
+                ended(p)
+
+    def failing(self, runs, going):
         lost = None
         while (runs or going) and lost is None:
             while runs and len(going) < JOBS:
@@ -220,8 +226,6 @@ class Tests:
                     lost = run.name + (": " + bad.group(2).decode() if bad else "")
                 if code is not None:
                     del going[slot]
-        for _, p, _, _ in going.values():
-            ended(p)
         return lost
 
     def reaching(self, path, line):
@@ -314,22 +318,26 @@ class Tests:
 
     def measured(self, runs, notes):
         going = {}
-        while runs or going:
-            while runs and len(going) < JOBS:
-                slot = min(set(range(JOBS)) - set(going))
-                run = runs.pop(0)
-                if run.name in self.bats:
-                    run.command.insert(run.command.index("--tap"), "--timing")
-                going[slot] = (run, *self.start(
-                    run, slot, {"COVER": notes, "COVER_TEST": run.name}))
-            time.sleep(0.02)
-            for slot, (run, p, log, began) in list(going.items()):
-                if p.poll() is None and time.monotonic() - began < run.limit:
-                    continue
+        try:
+            while runs or going:
+                while runs and len(going) < JOBS:
+                    slot = min(set(range(JOBS)) - set(going))
+                    run = runs.pop(0)
+                    if run.name in self.bats:
+                        run.command.insert(run.command.index("--tap"), "--timing")
+                    going[slot] = (run, *self.start(
+                        run, slot, {"COVER": notes, "COVER_TEST": run.name}))
+                time.sleep(0.02)
+                for slot, (run, p, log, began) in list(going.items()):
+                    if p.poll() is None and time.monotonic() - began < run.limit:
+                        continue
+                    ended(p)
+                    del going[slot]
+                    yield run.name, self.cost_of(run, p, log,
+                                                 time.monotonic() - began)
+        finally:
+            for _, p, _, _ in going.values():
                 ended(p)
-                del going[slot]
-                yield run.name, self.cost_of(run, p, log,
-                                             time.monotonic() - began)
 
     def cost_of(self, run, p, log, seconds):
         if run.name not in self.bats:
