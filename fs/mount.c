@@ -544,6 +544,15 @@ int mount_run(struct options *o, mount_open_fn open_store)
 			     : start_daemon(o, open_store);
 }
 
+/* The exit code of who has only printed. */
+static int end_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	log_error("cannot write the output: %s", strerror(errno));
+	return 1;
+}
+
 int mount_main(int argc, char **argv, mount_open_fn open_store)
 {
 	struct options o;
@@ -556,11 +565,11 @@ int mount_main(int argc, char **argv, mount_open_fn open_store)
 		code = 2;
 	} else if (o.help) {
 		options_help(stdout, "cellfs");
-		code = 0;
+		code = end_output();
 	} else if (o.version) {
 		printf("cellfs %s\nlibfuse %s\n", CELLFS_VERSION,
 		       fuse_pkgversion());
-		code = 0;
+		code = end_output();
 	} else {
 		code = mount_run(&o, open_store);
 	}

@@ -295,6 +295,15 @@ store_is() {
 	[ "$status" -eq 0 ]
 	[[ $output == "cellfs "*$'\n'"libfuse "[0-9]* ]]
 	[ "$output" = "$(cat "$M/.cellfs/version")" ]
+	# What cannot be written has failed.
+	local option
+	for option in --help --version; do
+		# shellcheck disable=SC2016
+		run -1 sh -c '"$0" "$1" >/dev/full' "$CELLFS" "$option"
+		[[ $output == *"cannot write the output: No space left"* ]]
+		# shellcheck disable=SC2016
+		run -1 sh -c '"$0" "$1" >&-' "$CELLFS" "$option"
+	done
 }
 
 @test "the kernel enforces the modes, and nothing is set-uid" {
