@@ -932,6 +932,10 @@ empty" ]
 	[[ $stderr == *"$T/other is a store or a backup: name a directory elsewhere"* ]]
 	run -3 --separate-stderr flock "$T/b" "$CELLCTL" backup "$M" "$T/b"
 	[[ $stderr == *"another process uses the backups"* ]]
+	# Who only reads keeps a backup from being made or dropped, and no reader out.
+	run -3 flock -s "$T/b" "$CELLCTL" backup "$M" "$T/b"
+	run -3 flock -s "$T/b" "$CELLCTL" backup --keep 1 "$T/b"
+	flock -s "$T/b" "$CELLCTL" check "$T/b"
 	# A store that was restored goes on with the backups of the first.
 	ctl restore "$T/b" "$T/new"
 	ctl put "$T/new" T r f:q x
