@@ -272,6 +272,17 @@ TEST(readers_share_a_store_and_change_nothing)
 TEST(a_store_without_deletes_refuses_what_hides)
 {
 	const struct cellfs_options keep = {.no_delete = true};
+	struct cellfs_change changes[] = {
+		{.kind = CELLFS_PUT, .family = str("f"), .qualifier = str("p")},
+		{.kind = CELLFS_DELETE_ROW},
+	};
+	const struct cellfs_mutation rows[] = {
+		{.row = str("r"), .changes = &changes[0], .nchanges = 1},
+		{.row = str("r"), .changes = &changes[1], .nchanges = 1},
+	};
+	const struct cellfs_mutation both = {
+		.row = str("r"), .changes = changes, .nchanges = 2};
+	size_t done = 9;
 
 	put(&the, "r", "q", "v");
 	shut(&the);
@@ -280,6 +291,15 @@ TEST(a_store_without_deletes_refuses_what_hides)
 	assert_refused(cellfs_delete(the.t, str("r"), str("f"), str("q")),
 		       -EPERM, "nothing is deleted");
 	assert_refused(cellfs_delete_row(the.t, str("r")), -EPERM, "nodelete");
+	/* Nor behind a put: nothing of that is applied. */
+	assert_refused(cellfs_mutate(the.t, &both, NULL, 0), -EPERM,
+		       "nodelete");
+	assert_refused(cellfs_mutate_many(the.t, rows, 2, 0, &done), -EPERM,
+		       "nodelete");
+	assert_int_equal(done, 0);
+	assert_string_equal(get(&the, "r", "q"), "w");
+	assert_int_equal(cellfs_get(the.t, str("r"), str("f"), str("p"), NULL),
+			 0);
 	assert_refused(cellfs_table_drop(the.s, "t"), -EPERM, "nodelete");
 	assert_refused(cellfs_table_truncate(the.s, "t"), -EPERM, "nodelete");
 	assert_refused(cellfs_snapshot_drop(the.s, NULL, "s"), -EPERM,
