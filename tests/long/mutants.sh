@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_files tests/test-ops_rename tests/test-damage"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_files tests/test-ops_rename tests/test-damage tests/test-engine_background tests/library/test-library_tables"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -226,6 +226,21 @@ mutant "F:Q shows what it was to who has it open" fs/change/changed.c \
 mutant "what was just closed is read past the cache" fs/files/reader.c \
 	's/\t\twriter_await_release\(fs, p->node\);/\t\t(void)writer_await_release;/' \
 	meson build-asan ops_files
+mutant "what a flush writes is not told to the pace" store/lsm/background/flush.c \
+	's/pace_take\(&db->pace, bytes, os_monotonic_ns\(db->os\)\);/;/' \
+	meson build-asan engine_background
+mutant "a delete behind a put is no delete" store/front/guard.c \
+	's/(guard_deletes.*?)i < m->nchanges/$1i < 1/s' \
+	meson build-asan library_tables
+mutant "a delete in a later row is no delete" store/front/guard.c \
+	's/s->no_delete && i < n/s->no_delete \&\& i < 1/' \
+	meson build-asan library_tables
+mutant "a backup is made beside who reads the backups" tools/backup/folder.c \
+	's/use >= FOLDER_WRITE \? LOCK_EX : LOCK_SH/LOCK_SH/' \
+	bats backups "is one store.s alone"
+mutant "a removed schema stays away" fs/kernel/schema_absent.c \
+	's/#define REMOVED_MS 10000/#define REMOVED_MS 100000000/' \
+	bats schema "back after ten seconds"
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
