@@ -349,3 +349,24 @@ as_nobody() {
 	[ "$(cat "$M/T/u/f:q")" = x ]
 	run ! grep EXDEV "$M/.cellfs/errors"
 }
+
+@test "who is the owner by -o uid has the owner's rights" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can be another user"
+	mkdir "$M/T"
+	chown 7 "$M/T"
+	remount_store -o allow_other,uid=65534
+	# Others may not go through the folders above.
+	cd "$M"
+	as() {
+		setpriv --reuid="$1" --clear-groups "${@:2}"
+	}
+	as 65534 chmod 757 T
+	[ "$(stat -c %a T)" = 757 ]
+	# The mode is for the owner to change in the schema as well.
+	as 65534 sh -c 'echo "mode 0777" > "$0"' T/.schema
+	[ "$(stat -c %a T)" = 777 ]
+	run ! as 7 chmod 755 T
+	run ! as 7 sh -c 'echo "mode 0755" > "$0"' T/.schema
+	[ "$(stat -c %a T)" = 777 ]
+	cd /
+}

@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_files tests/test-ops_rename tests/test-damage tests/test-engine_background tests/library/test-library_tables"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_files tests/test-ops_rename tests/test-damage tests/test-engine_background tests/test-shape tests/library/test-library_tables"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -241,6 +241,12 @@ mutant "a backup is made beside who reads the backups" tools/backup/folder.c \
 mutant "a removed schema stays away" fs/kernel/schema_absent.c \
 	's/#define REMOVED_MS 10000/#define REMOVED_MS 100000000/' \
 	bats schema "back after ten seconds"
+mutant "calls are shown of more than four hours" store/front/heat.c \
+	's/if \(m->number == n\)/if (m->number)/' \
+	meson build-asan shape
+mutant "who is shown as the owner has no rights" fs/tree/place_stat.c \
+	's/who == \(o->has_uid \? o->uid : own->uid\)/who == (o->has_uid \&\& !who ? o->uid : own->uid)/' \
+	bats control "by -o uid"
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]

@@ -1,5 +1,6 @@
 /* What a store tells of its shape, and the page that is drawn of it. */
 #include "tests/unit/unit.h"
+#include "store/front/backend.h"
 #include "store/front/heat.h"
 #include "store/front/shape.h"
 #include "tests/sim/os_sim.h"
@@ -53,6 +54,28 @@ TEST_IN(the_calls_of_a_quiet_store_are_all_kept, setup, teardown)
 	assert_true(called(&shape, "absent", CALL_READ) == 1);
 	assert_true(called(&shape, NULL, CALL_READ) == 22);
 	shape_free(&shape);
+}
+
+TEST_IN(calls_are_kept_for_four_hours, setup, teardown)
+{
+	const int64_t minute_ms = 60000;
+	struct buf out = {0};
+	int64_t now;
+
+	assert_int_equal(store_heat(the.store), 0);
+	assert_int_equal(temp_put(&the, "w", "f", "q", 1, "v"), 1);
+	now = store_now_ms(the.store);
+	/* A minute may have gone by in between. */
+	assert_int_equal(heat_put(the.store->heat,
+				  now + (HEAT_MINUTES - 2) * minute_ms, &out),
+			 0);
+	assert_true(out.len > 0);
+	out.len = 0;
+	assert_int_equal(
+		heat_put(the.store->heat, now + HEAT_MINUTES * minute_ms, &out),
+		0);
+	assert_int_equal(out.len, 0);
+	buf_free(&out);
 }
 
 /* As the metrics do for each table, again and again. */
