@@ -15,6 +15,8 @@
 #define CHILDREN_LOOKED_AT 64
 
 struct nodes {
+	void (*gone)(void *arg, uint64_t id); /* or NULL; both never change */
+	void *gone_arg;
 	pthread_mutex_t lock; /* guards all below */
 	struct node_table table;
 	uint64_t pinned;
@@ -78,11 +80,14 @@ static void detach(struct nodes *ns, struct node *n, uint32_t index)
 struct reaped {
 	/* A path has a table, and in its .snapshot another one. */
 	struct fstable *tables[2];
-	bool many; /* after which the heap is worth trimming */
+	uint64_t scratch; /* the id of a scratch file, or 0: it has no child */
+	bool many;	  /* after which the heap is worth trimming */
 };
 
-static void give_back(const struct reaped *r)
+static void give_back(const struct nodes *ns, const struct reaped *r)
 {
+	if (r->scratch && ns->gone)
+		ns->gone(ns->gone_arg, r->scratch);
 	if (r->many)
 		heap_trim();
 	for (int i = 0; i < 2 && r->tables[i]; i++)
@@ -131,6 +136,8 @@ static struct reaped reap(struct nodes *ns, uint32_t index)
 			assert(!out.tables[1]);
 			out.tables[out.tables[0] != NULL] = n->table;
 		}
+		if (n->kind == NODE_SCRATCH)
+			out.scratch = id_of(n, index);
 		child_remove(ns, index);
 		ns->caching -= n->caching;
 		ns->puts -= n->kind == NODE_PUT;
@@ -178,6 +185,13 @@ int nodes_new(struct nodes **out)
 fail:
 	nodes_free(ns);
 	return -ENOMEM;
+}
+
+void nodes_tell_gone(struct nodes *ns, void gone(void *arg, uint64_t id),
+		     void *arg)
+{
+	ns->gone = gone;
+	ns->gone_arg = arg;
 }
 
 static void drop(struct node *n)
@@ -320,7 +334,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		reaped = step_off(ns, *id);
 out:
 	pthread_mutex_unlock(&ns->lock);
-	give_back(&reaped);
+	give_back(ns, &reaped);
 	return r;
 }
 
@@ -410,7 +424,7 @@ void nodes_forget(struct nodes *ns, uint64_t id, uint64_t nlookup)
 	}
 	pthread_mutex_unlock(&ns->lock);
 	/* The last reference may close the table: not under the lock. */
-	give_back(&reaped);
+	give_back(ns, &reaped);
 }
 
 int nodes_pin(struct nodes *ns, uint64_t id)
@@ -653,7 +667,7 @@ void nodes_unpin(struct nodes *ns, uint64_t id)
 		reaped = reap(ns, index);
 	}
 	pthread_mutex_unlock(&ns->lock);
-	give_back(&reaped);
+	give_back(ns, &reaped);
 }
 
 void nodes_detach(struct nodes *ns, uint64_t parent, struct bytes name)
@@ -722,7 +736,7 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 	r = 1;
 out:
 	pthread_mutex_unlock(&ns->lock);
-	give_back(&reaped);
+	give_back(ns, &reaped);
 	return r;
 }
 
@@ -847,7 +861,7 @@ int nodes_below(struct nodes *ns, uint64_t top, uint64_t *cursor,
 		reaped = step_off(ns, *cursor);
 	*cursor = next ? out->id : 0;
 	pthread_mutex_unlock(&ns->lock);
-	give_back(&reaped);
+	give_back(ns, &reaped);
 	return next != 0;
 }
 

@@ -82,6 +82,12 @@ struct node_view {
 };
 
 int nodes_new(struct nodes **out);
+/*
+ * @gone is called of each node of NODE_SCRATCH that is no more, not under nodes.lock.
+ * Before there are any.
+ */
+void nodes_tell_gone(struct nodes *ns, void gone(void *arg, uint64_t id),
+		     void *arg);
 void nodes_free(struct nodes *ns); /* @ns may be NULL */
 /* A seed for hashes of names that users choose, another one in each mount. */
 uint64_t nodes_secret(const struct nodes *ns);

@@ -19,6 +19,7 @@ struct file {
 	struct buf content; /* its len is attr.size */
 	uint32_t holds;
 	bool named;
+	bool replaced; /* and its node is there */
 	bool retired;
 	bool frozen;
 };
@@ -164,6 +165,13 @@ fail:
 	return err;
 }
 
+/* REQUIRES: lock. */
+static void free_unused(struct scratch *s, struct file *f)
+{
+	if (!f->named && !f->replaced && !f->holds)
+		file_free(s, f);
+}
+
 static void lose_name(struct scratch *s, uint64_t node, bool retire)
 {
 	struct file *f = lock_file(s, node);
@@ -171,8 +179,7 @@ static void lose_name(struct scratch *s, uint64_t node, bool retire)
 	if (f) {
 		f->named = false;
 		f->retired |= retire;
-		if (!f->holds)
-			file_free(s, f);
+		free_unused(s, f);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -180,6 +187,28 @@ static void lose_name(struct scratch *s, uint64_t node, bool retire)
 void scratch_unname(struct scratch *s, uint64_t node)
 {
 	lose_name(s, node, false);
+}
+
+void scratch_replaced(struct scratch *s, uint64_t node)
+{
+	struct file *f = lock_file(s, node);
+
+	if (f) {
+		f->named = false;
+		f->replaced = true;
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+void scratch_forget(struct scratch *s, uint64_t node)
+{
+	struct file *f = lock_file(s, node);
+
+	if (f) {
+		f->replaced = false;
+		free_unused(s, f);
+	}
+	pthread_mutex_unlock(&s->lock);
 }
 
 void scratch_retire(struct scratch *s, uint64_t node)
@@ -224,8 +253,7 @@ void scratch_drop(struct scratch *s, uint64_t node)
 
 	if (f && f->holds) {
 		f->holds--;
-		if (!f->holds && !f->named)
-			file_free(s, f);
+		free_unused(s, f);
 	}
 	pthread_mutex_unlock(&s->lock);
 }

@@ -25,6 +25,13 @@ static void rest_all(void *arg)
 	handles_each(fs->handles, &listing_ops, rest_listing, NULL);
 }
 
+static void forget_scratch(void *arg, uint64_t node)
+{
+	struct fs *fs = arg;
+
+	scratch_forget(fs->writes->scratch, node);
+}
+
 int fs_new(struct store *s, const struct options *o, struct fs **out)
 {
 	struct fs *fs = calloc(1, sizeof(*fs));
@@ -60,6 +67,8 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 		r = trace_new(&fs->trace);
 	if (r == 0)
 		r = write_state_new(o->scratch_max, &fs->budget, &fs->writes);
+	if (r == 0)
+		nodes_tell_gone(fs->nodes, forget_scratch, fs);
 	if (r == 0 && !(fs->moved = moved_new()))
 		r = -ENOMEM;
 	if (r == 0)
@@ -80,8 +89,9 @@ void fs_free(struct fs *fs)
 	handles_free(fs->handles, fs);
 	values_release(&fs->values);
 	moved_free(fs->moved);
-	write_state_free(fs->writes);
+	/* A scratch file goes with its node, which may go with its entry. */
 	overlay_free(fs->overlay);
+	write_state_free(fs->writes);
 	invalidator_free(fs->invalidator);
 	errors_free(fs->errors);
 	trace_free(fs->trace);

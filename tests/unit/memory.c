@@ -394,6 +394,27 @@ TEST(scratch_lives_while_named_or_held)
 	scratch_free(s);
 }
 
+TEST(scratch_that_was_replaced_lives_until_its_node_is_no_more)
+{
+	struct scratch *s = scratch_new(0, &plenty);
+	struct scratch_attr a;
+
+	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
+	/* It has its name yet. */
+	scratch_forget(s, 5);
+	assert_int_equal(scratch_getattr(s, 5, &a), 1);
+	scratch_replaced(s, 5);
+	assert_int_equal(scratch_hold(s, 5), 0);
+	scratch_drop(s, 5);
+	assert_int_equal(scratch_hold(s, 5), 0);
+	scratch_forget(s, 5);
+	assert_int_equal(scratch_getattr(s, 5, &a), 1);
+	scratch_drop(s, 5);
+	assert_int_equal(scratch_getattr(s, 5, &a), 0);
+	assert_int_equal(scratch_bytes(s), 0);
+	scratch_free(s);
+}
+
 TEST(retired_scratch_speaks_no_more_for_its_node)
 {
 	struct scratch *s = scratch_new(0, &plenty);

@@ -8,6 +8,7 @@
 #include <semaphore.h>
 
 #include "fs/change/moved.h"
+#include "fs/memory/write_state.h"
 
 EACH_TEST_IN(world_set_up, world_tear_down);
 
@@ -545,6 +546,36 @@ TEST(what_is_in_memory_of_a_row_goes_on_in_the_one_staged)
 	looked_up(staged, "f:x");
 	looked_up(staged, ".a.swp");
 	assert_given_once(looked_up(staged, "g"));
+}
+
+/* The name is there at every moment, though the kernel knows it by the old node. */
+TEST(a_scratch_file_that_is_replaced_stays_until_the_kernel_forgets_it)
+{
+	struct scratch *s = world.fs->writes->scratch;
+	uint64_t row, old, writes, bytes;
+
+	row = a_row_with_a_cell(NULL);
+	assert_int_equal(make_file(row, ".new.swp"), 0);
+	bytes = scratch_bytes(s);
+	assert_int_equal(make_file(row, ".old.swp"), 0);
+	old = looked_up(row, ".old.swp");
+	writes = opened_file(old, O_WRONLY);
+	assert_int_equal(write_byte(old, writes), 0);
+	closed_file(old, writes);
+	assert_int_equal(rename_in(row, ".new.swp", ".old.swp"), 0);
+	assert_int_equal(size_of(row, ".old.swp"), 0);
+	for (int i = 0; i < 2; i++) {
+		struct fuse_read_in in = {.size = 3};
+
+		in.fh = opened_file(old, O_RDONLY);
+		assert_int_equal(ask(FUSE_READ, old, ARGS(in), NOTHING), 0);
+		assert_int_equal(answer.len, 1);
+		closed_file(old, in.fh);
+	}
+	assert_true(scratch_bytes(s) > bytes);
+	forget(old);
+	forget(old);
+	assert_int_equal(scratch_bytes(s), bytes);
 }
 
 TEST(what_is_not_there_is_not_renamed)

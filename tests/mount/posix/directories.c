@@ -268,6 +268,30 @@ static void open_and_renamed(void)
 	FAILS(ENOENT, open("a.tmp", O_RDONLY));
 }
 
+/* Whoever found the old file before the rename opens that one. */
+static void found_before(void)
+{
+	char path[64], text[8];
+	struct stat st;
+	int found, fd;
+
+	put("a.tmp", "old");
+	put("b.tmp", "new");
+	found = must_open("a.tmp", O_PATH);
+	WORKS(rename("b.tmp", "a.tmp"));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	for (int i = 0; i < 2; i++) {
+		WORKS(fstat(found, &st));
+		WANT(st.st_size == 3 && st.st_nlink == 0);
+		WORKS(fd = open(path, O_RDWR));
+		WANT(read(fd, text, sizeof(text)) == 3 && text[0] == 'o');
+		WORKS(close(fd));
+	}
+	WORKS(close(found));
+	WANT(holds("a.tmp", "new"));
+	WORKS(unlink("a.tmp"));
+}
+
 const struct posix_case rename_cases[] = {
 	{"a name renamed onto itself changes nothing", onto_itself, true},
 	{"what is renamed takes the other's place", replaces, true},
@@ -277,5 +301,6 @@ const struct posix_case rename_cases[] = {
 	 false},
 	{"another row is another device", other_row, false},
 	{"a descriptor goes along", open_and_renamed, false},
+	{"who found what is replaced opens that", found_before, false},
 	{0},
 };
