@@ -275,3 +275,18 @@ kill_among_moves() {
 	EOF
 	[ "$(ls "$M/T/R/f" | wc -l)" -eq 800 ]
 }
+
+@test "who stands in a row that a staged one replaces enters it again" {
+	mkdir -p "$M/T/r" "$M/T/.stage/r"
+	echo old > "$M/T/r/f:q"
+	echo new > "$M/T/.stage/r/f:q"
+	cd "$M/T/r"
+	mv -T ../.stage/r ../r
+	run ! cat f:q
+	run ! cp "$M/T/r/f:q" f:p
+	cd ../r
+	[ "$(cat f:q)" = new ]
+	printf 'r\tf:q\t\tnewer\n' > ../.cells
+	[ "$(cat f:q)" = newer ]
+	cd /
+}
