@@ -145,6 +145,12 @@ traced() {
 	[[ $output == *"mounted on"* ]]
 }
 
+@test "a mountpoint that is no directory is refused at once" {
+	mkfifo "$T/pipe"
+	run -1 timeout 20 "$CELLFS" "$T/other" "$T/pipe"
+	[[ $output == *"the mountpoint $T/pipe is not a directory"* ]]
+}
+
 @test "store and mountpoint in each other are refused" {
 	mkdir -p "$T/a/b"
 	run "$CELLFS" "$T/a/b" "$T/a"

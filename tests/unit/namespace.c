@@ -45,6 +45,17 @@ TEST(a_table_is_made_in_a_namespace_that_exists)
 	assert_int_equal(store_table_create(the.store, t, NULL), 0);
 }
 
+TEST(each_byte_of_a_name_is_looked_at)
+{
+	static const char *const bad[] = {"-ns", "n-s", "ns-", "\xC3\xA9", ""};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(
+			store_namespace_create(the.store, bytes_str(bad[i])),
+			-EINVAL);
+	assert_int_equal(store_namespace_create(the.store, bytes_str("_")), 0);
+}
+
 TEST(the_reserved_ones_stay_as_they_are)
 {
 	struct bytes own = bytes_str("hbase:namespace");

@@ -539,12 +539,14 @@ TEST(what_threads_do_is_counted_for_all)
 	assert_int_equal(stat_value(the.s, "mutations_total"), THREADS * 100);
 }
 
-/* Each look at this clock is 20 microseconds later. */
+/* Each look at this clock is so much later. */
+static uint64_t step_ns = 20000;
+
 static uint64_t clock_ns(void)
 {
 	static _Atomic uint64_t ns;
 
-	return atomic_fetch_add(&ns, 20000) + 20000;
+	return atomic_fetch_add(&ns, step_ns) + step_ns;
 }
 
 static struct latency times_of(struct store *s, const char *call)
@@ -603,6 +605,10 @@ TEST(calls_are_timed_for_who_watches)
 	}
 	read_all();
 	assert_int_equal(times_of(the.s, "scan_next").buckets[1], 3);
+	step_ns = 5000;
+	assert_int_equal(put("r", "f", "q", 21, "v"), 1);
+	step_ns = 20000;
+	assert_int_equal(times_of(the.s, "mutate").buckets[0], 1);
 }
 
 TEST(calls_are_counted_by_table_for_who_watches)

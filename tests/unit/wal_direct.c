@@ -356,6 +356,9 @@ TEST(who_has_to_write_otherwise_waits)
 		assert_true(watch.cached > 0);
 		expect_no_wrong();
 		sync_all(&p);
+		/* The second passes numbers over. */
+		if (i == 0)
+			assert_int_equal(found_after(&p, true), p.n);
 		place_free(&p);
 		length = length_of;
 	}
