@@ -92,7 +92,9 @@ static int counter_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	size_t at, n;
 	int r;
 
-	pthread_mutex_lock(&c->lock);
+	r = patience_lock(&c->lock);
+	if (r < 0)
+		return r;
 	r = load(c);
 	n = (size_t)snprintf(text, sizeof(text), "%lld\n", (long long)c->value);
 	at = (size_t)((uint64_t)off >= c->base ? (uint64_t)off - c->base
@@ -163,9 +165,10 @@ static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
 	int64_t delta = 0;
 	int r = parse(data, &delta);
 
+	if (r == 0)
+		r = patience_lock(&c->lock);
 	if (r < 0)
 		return r;
-	pthread_mutex_lock(&c->lock);
 	r = add(fs, c, delta, flags & O_DSYNC);
 	if (r == 0)
 		c->base = (uint64_t)off + data.len;

@@ -493,7 +493,9 @@ static int stream_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	size_t n;
 	int r;
 
-	pthread_mutex_lock(&s->lock);
+	r = patience_lock(&s->lock);
+	if (r < 0)
+		return r;
 	r = go_to(s, (uint64_t)off, size);
 	for (int i = 0; r == -ENOBUFS && i < WAIT_STEPS && wait_step(s); i++)
 		r = go_to(s, (uint64_t)off, size);
@@ -530,7 +532,9 @@ static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
 
 	if (!s->import)
 		return -EBADF;
-	pthread_mutex_lock(&s->lock);
+	r = patience_lock(&s->lock);
+	if (r < 0)
+		return r;
 	r = hold_lines(s, data.len);
 	for (int i = 0; r == -ENOBUFS && i < WAIT_STEPS && wait_step(s); i++)
 		r = hold_lines(s, data.len);
@@ -550,11 +554,13 @@ static int stream_write(struct fs *fs, struct open_file *f, struct bytes data,
 static int stream_flush(struct fs *fs, struct open_file *f)
 {
 	struct stream *s = (struct stream *)f;
-	int r = 0;
+	int r;
 
 	if (!s->import)
 		return 0;
-	pthread_mutex_lock(&s->lock);
+	r = patience_lock(&s->lock);
+	if (r < 0)
+		return r;
 	if (s->fed) {
 		r = cells_import_end(s->import);
 		/* An unfinished line is an error of every close. */

@@ -386,7 +386,9 @@ static int writer_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	struct buf all = {0};
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	err = patience_lock(&w->lock);
+	if (err)
+		return err;
 	if (w->tail) {
 		err = writer_read_tail(w, &all);
 	} else {
@@ -422,7 +424,9 @@ static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
 	struct writer *w = writer_of(f);
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	err = patience_lock(&w->lock);
+	if (err)
+		return err;
 	err = may_change(w);
 	if (err || w->broken) {
 		err = err ? err : repeat_failure(w);
@@ -446,7 +450,9 @@ static int writer_truncate(struct fs *fs, struct open_file *f, off_t size)
 	struct writer *w = writer_of(f);
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	err = patience_lock(&w->lock);
+	if (err)
+		return err;
 	err = may_change(w);
 	if (!err)
 		err = writer_truncate_draft(w, (uint64_t)size);
@@ -460,7 +466,9 @@ static int writer_extend(struct fs *fs, struct open_file *f, off_t size)
 	uint64_t now = 0;
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	err = patience_lock(&w->lock);
+	if (err)
+		return err;
 	err = may_change(w);
 	if (!err && !w->tail)
 		err = writer_load(w);
@@ -484,7 +492,10 @@ static int writer_flush(struct fs *fs, struct open_file *f)
 	struct writer *w = writer_of(f);
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	/* Of who is gone what was written is put by another close, or the release. */
+	err = patience_lock(&w->lock);
+	if (err)
+		return err;
 	err = writer_publish(w, false, w->flags);
 	/* A write that failed has told so itself. */
 	if (!err && w->failed && !w->broken)
@@ -501,7 +512,9 @@ static int writer_fsync(struct fs *fs, struct open_file *f)
 	struct writer *w = writer_of(f);
 	int err;
 
-	pthread_mutex_lock(&w->lock);
+	err = patience_lock(&w->lock);
+	if (err)
+		return err;
 	err = writer_publish(w, true, w->flags);
 	if (!err && w->failed)
 		err = repeat_failure(w);

@@ -32,7 +32,8 @@
  * All errors that can be known at open or write are given there, since many
  * programs do not look at close(2).
  *
- * Threads: a writer has a lock, held over store calls; the registry of writers
+ * Threads: a writer has a lock, held over store calls, for which a request waits no
+ * longer than its caller is there (patience_lock()); the registry of writers
  * has its own, taken inside it. A writer is reference-counted: the handle has
  * one reference, and each thread that has found the writer by its node has one.
  */

@@ -123,9 +123,10 @@ static bool is_opener(const struct writer *w, pid_t asker)
 /* The size of the draft, and whether others see something else. */
 static int size_of(struct writer *w, uint64_t *size, bool *fresh)
 {
-	int r = 0;
+	int r = patience_lock(&w->lock);
 
-	pthread_mutex_lock(&w->lock);
+	if (r < 0)
+		return r;
 	*fresh = w->dirty || w->owed;
 	if (w->type != WRITER_SCRATCH)
 		r = writer_draft_size(w, size);
@@ -336,7 +337,13 @@ int writers_hold(struct fs *fs, uint64_t node, struct writers *held)
 	}
 	pthread_mutex_unlock(&ws->lock);
 	while (r == 0 && (w = writer_next(fs, node, w))) {
-		pthread_mutex_lock(&w->lock);
+		r = patience_lock(&w->lock);
+		if (r < 0) {
+			writer_unref(w);
+			writers_end(held, WRITER_NAMED);
+			held->node = 0;
+			break;
+		}
 		held->pending |= w->pending_size >= 0;
 		/*
 		 * A process that has the file open keeps its content, and no

@@ -113,28 +113,32 @@ static const struct schema *shown(const struct fstable *ft)
 }
 
 /*
- * Updates the copy of the schema; under the lock. A snapshot's does not change, but
- * whose its table is does.
+ * Makes the copy of the schema one of that version. The lock is given back meanwhile,
+ * as a server may be silent. REQUIRES: lock.
  */
-static int refresh(struct fstable *ft)
+static int copy(struct fstable *ft, uint64_t version)
 {
-	/* Read before the schema: an older number only causes another copy. */
-	uint64_t version = table_schema_version(ft->table);
-	struct schema fresh;
+	bool has_then = ft->loaded;
+	struct schema fresh = {0}, then = {0};
 	int r;
 
-	if (ft->loaded && ft->version == version)
-		return 0;
+	pthread_mutex_unlock(&ft->lock);
 	r = table_schema(ft->table, &fresh);
-	if (r == 0 && ft->snap && !ft->loaded) {
-		r = snapshot_schema(ft->snap, ft->table, &ft->then);
-		if (r < 0)
-			schema_free(&fresh);
-	}
-	if (r < 0)
+	if (r == 0 && ft->snap && !has_then)
+		r = snapshot_schema(ft->snap, ft->table, &then);
+	pthread_mutex_lock(&ft->lock);
+	/* Another thread may have copied this or a later one. */
+	if (r < 0 || (ft->loaded && ft->version >= version)) {
+		schema_free(&fresh);
+		schema_free(&then);
 		return r;
-	if (ft->loaded)
+	}
+	if (ft->loaded) {
 		ft->changed_ms = now_ms();
+		schema_free(&then);
+	} else {
+		ft->then = then;
+	}
 	schema_free(&ft->schema);
 	ft->schema = fresh;
 	ft->version = version;
@@ -146,11 +150,17 @@ static int refresh(struct fstable *ft)
 	return 0;
 }
 
-/* Takes the lock and looks at the schema anew: 0 or negative. */
+/*
+ * Takes the lock and looks at the schema anew: 0 or negative. A snapshot's does not
+ * change, but whose its table is does.
+ */
 static int lock_fresh(struct fstable *ft)
 {
+	/* Read before the schema: an older number only causes another copy. */
+	uint64_t version = table_schema_version(ft->table);
+
 	pthread_mutex_lock(&ft->lock);
-	return refresh(ft);
+	return ft->loaded && ft->version == version ? 0 : copy(ft, version);
 }
 
 int fstable_owner(struct fstable *ft, struct fstable_owner *out)
@@ -261,8 +271,7 @@ int fstable_schema(struct fstable *ft, struct schema *out)
 
 	if (ft->snap)
 		return snapshot_schema(ft->snap, ft->table, out);
-	pthread_mutex_lock(&ft->lock);
-	r = refresh(ft);
+	r = lock_fresh(ft);
 	if (r == 0)
 		r = schema_copy(out, &ft->schema);
 	pthread_mutex_unlock(&ft->lock);
@@ -275,8 +284,7 @@ int64_t fstable_changed_ms(struct fstable *ft)
 
 	if (ft->snap)
 		return snapshot_taken_ms(ft->snap);
-	pthread_mutex_lock(&ft->lock);
-	refresh(ft);
+	lock_fresh(ft);
 	ms = ft->changed_ms;
 	pthread_mutex_unlock(&ft->lock);
 	return ms;

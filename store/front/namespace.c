@@ -10,6 +10,7 @@
 
 #include "store/front/backend.h"
 #include "store/front/namespace.h"
+#include "store/os/patience.h"
 
 #define FAMILY "info"
 #define QUALIFIER "d"
@@ -94,18 +95,21 @@ int namespace_enter(struct store *s, struct bytes table)
 	struct bytes name = namespace_of(table);
 	int r = table_name_check(table);
 
-	pthread_mutex_lock(&s->schema_lock);
+	if (r == 0)
+		r = patience_lock(&s->schema_lock);
 	/* A backend with its own namespaces checks them itself. */
 	if (r < 0 || s->ops->namespace_create)
 		return r;
 	r = is_known(s, name);
 	if (r == 0)
-		return why(-ENOENT,
-			   "there is no namespace '%.*s': create it before "
-			   "a table in it",
-			   (int)name.len, (const char *)name.data);
-	if (r > 0 && namespace_is_hidden(table))
-		return why(-EPERM, "the namespace hbase is the store's own");
+		r = why(-ENOENT,
+			"there is no namespace '%.*s': create it before "
+			"a table in it",
+			(int)name.len, (const char *)name.data);
+	else if (r > 0 && namespace_is_hidden(table))
+		r = why(-EPERM, "the namespace hbase is the store's own");
+	if (r < 0)
+		pthread_mutex_unlock(&s->schema_lock);
 	return r < 0 ? r : 0;
 }
 

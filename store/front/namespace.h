@@ -19,9 +19,8 @@ bool namespace_is_hidden(struct bytes table);
 /* -ENOENT for the store's own tables: callers may not open them. */
 int namespace_check_open(struct bytes table);
 /*
- * May a table of this name be made? 0, -EINVAL, -ENOENT, -EPERM. Takes the
- * schema lock whatever it returns, so that the namespace does not go
- * meanwhile.
+ * May a table of this name be made? -EINVAL, -ENOENT, -EPERM, -EINTR (patience.h); or
+ * 0 and the schema lock, so that the namespace does not go meanwhile.
  */
 int namespace_enter(struct store *s, struct bytes table);
 int namespace_create(struct store *s, struct bytes name);

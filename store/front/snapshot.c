@@ -162,12 +162,12 @@ int store_snapshot_clone(struct store *s, struct table *t, struct bytes name,
 	int r = front_begin_write(s);
 
 	/* Before all cells are copied; the backend looks again. */
-	if (r == 0) {
-		r = namespace_enter(s, to);
-		pthread_mutex_unlock(&s->schema_lock);
-	}
 	if (r == 0)
+		r = namespace_enter(s, to);
+	if (r == 0) {
+		pthread_mutex_unlock(&s->schema_lock);
 		r = check_free(s, to);
+	}
 	if (r == 0)
 		r = make_of(s, t, name, shown, to);
 	return front_end(s, r);

@@ -97,10 +97,10 @@ int store_table_create(struct store *s, struct bytes name,
 		r = check_schema(NULL, schema);
 	if (r == 0 && schema && schema->quota)
 		r = front_can(s, CAN_QUOTA);
-	if (r == 0) {
+	if (r == 0)
 		r = namespace_enter(s, name);
-		if (r == 0)
-			r = create(s, name, schema);
+	if (r == 0) {
+		r = create(s, name, schema);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
 	return front_end(s, r);
@@ -155,10 +155,10 @@ int store_table_rename(struct store *s, struct bytes from, struct bytes to)
 		r = front_can(s, CAN_RENAME_TABLE);
 	if (r == 0)
 		r = namespace_check_open(from);
-	if (r == 0) {
+	if (r == 0)
 		r = namespace_enter(s, to);
-		if (r == 0)
-			r = s->ops->table_rename(s, from, to);
+	if (r == 0) {
+		r = s->ops->table_rename(s, from, to);
 		pthread_mutex_unlock(&s->schema_lock);
 	}
 	return front_end(s, r);
@@ -192,8 +192,9 @@ int table_change(struct table *t, const struct alter *a)
 		r = args_schema(&a->drop);
 	if (r == 0 && a->to.quota)
 		r = front_can(s, CAN_QUOTA);
+	if (r == 0)
+		r = patience_lock(&s->schema_lock);
 	if (r == 0) {
-		pthread_mutex_lock(&s->schema_lock);
 		r = s->ops->table_alter(t, a);
 		pthread_mutex_unlock(&s->schema_lock);
 	}

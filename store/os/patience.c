@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "store/os/clock.h"
+#include "store/os/os.h"
 #include "store/value/why.h"
 
 _Thread_local struct patience patience;
@@ -47,5 +48,24 @@ int patience_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 		if (patience_is_over())
 			return -EINTR;
 	} while (look < until_ns);
+	return 0;
+}
+
+int patience_lock(pthread_mutex_t *lock)
+{
+	if (!patience.is_gone)
+		return pthread_mutex_lock(lock);
+	while (pthread_mutex_trylock(lock)) {
+		int64_t ms = os_now_ms(os_posix()) + PATIENCE_LOOK_MS;
+		const struct timespec look = {
+			.tv_sec = ms / 1000,
+			.tv_nsec = (long)(ms % 1000 * (int64_t)NS_PER_MS),
+		};
+
+		if (!pthread_mutex_timedlock(lock, &look))
+			return 0;
+		if (patience_is_over())
+			return why(-EINTR, "who asked was killed");
+	}
 	return 0;
 }

@@ -96,5 +96,10 @@ static inline int patience_step(int ms)
  */
 int patience_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 		  uint64_t until_ns);
+/*
+ * Takes a lock that others hold while they wait for a server: 0; or -EINTR, the caller
+ * is gone, and it is not taken. A clock that is set back delays the next look.
+ */
+int patience_lock(pthread_mutex_t *lock);
 
 #endif

@@ -44,6 +44,15 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t *m)
 	return taken(m, __real_pthread_mutex_trylock(m));
 }
 
+int __real_pthread_mutex_timedlock(pthread_mutex_t *m,
+				   const struct timespec *t);
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t *m,
+				   const struct timespec *t);
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *t)
+{
+	return taken(m, __real_pthread_mutex_timedlock(m, t));
+}
+
 int __real_pthread_mutex_unlock(pthread_mutex_t *m);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *m);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *m)

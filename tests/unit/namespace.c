@@ -1,6 +1,8 @@
 /* Namespaces, and tables that are emptied. */
 #include "tests/unit/unit.h"
 #include "tests/unit/engine.h"
+#include "store/front/backend.h"
+#include "store/os/patience.h"
 
 EACH_TEST_IN(setup, teardown);
 
@@ -54,6 +56,38 @@ TEST(each_byte_of_a_name_is_looked_at)
 			store_namespace_create(the.store, bytes_str(bad[i])),
 			-EINVAL);
 	assert_int_equal(store_namespace_create(the.store, bytes_str("_")), 0);
+}
+
+static bool is_gone(int32_t who)
+{
+	return true;
+}
+
+/* Another makes or changes a table, and waits for a server. */
+TEST(who_is_gone_waits_for_no_change_of_tables)
+{
+	struct schema schema = {0};
+	struct table *t;
+
+	assert_int_equal(store_table_create(the.store, bytes_str("u"), NULL),
+			 0);
+	assert_int_equal(table_open(the.store, bytes_str("u"), &t), 0);
+	assert_int_equal(table_schema(t, &schema), 0);
+	pthread_mutex_lock(&the.store->schema_lock);
+	patience_begin_request_of(0, is_gone);
+	assert_int_equal(store_table_create(the.store, bytes_str("v"), NULL),
+			 -EINTR);
+	assert_int_equal(
+		store_table_rename(the.store, bytes_str("u"), bytes_str("v")),
+		-EINTR);
+	assert_int_equal(table_alter(t, &schema, false), -EINTR);
+	pthread_mutex_unlock(&the.store->schema_lock);
+	assert_int_equal(table_alter(t, &schema, false), 0);
+	assert_int_equal(store_table_create(the.store, bytes_str("v"), NULL),
+			 0);
+	patience_begin_request();
+	schema_free(&schema);
+	table_unref(t);
 }
 
 TEST(the_reserved_ones_stay_as_they_are)

@@ -2,16 +2,54 @@
 #include "tests/unit/kernel.h"
 
 #include "fs/memory/write_state.h"
+#include "store/os/patience.h"
 
 EACH_TEST_IN(world_set_up, world_tear_down);
 
 static int failing; /* a change, by this; 0 = none does */
 
+static bool is_gone(int32_t who)
+{
+	return true;
+}
+
+static struct open_file
+	*beside; /* what a killed caller writes during a change */
+static unsigned refused;
+
+static void meanwhile(void)
+{
+	struct open_file *f = beside;
+
+	beside = NULL;
+	if (!f)
+		return;
+	patience_begin_request_of(0, is_gone);
+	assert_int_equal(f->ops->write(world.fs, f, bytes_str("1"), 0, 0),
+			 -EINTR);
+	assert_int_equal(f->ops->flush ? f->ops->flush(world.fs, f) : -EINTR,
+			 -EINTR);
+	patience_begin_request();
+	refused++;
+}
+
 int __real_table_mutate(struct table *t, struct mutation *m, unsigned flags);
 int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags);
 int __wrap_table_mutate(struct table *t, struct mutation *m, unsigned flags)
 {
+	meanwhile();
 	return failing ? failing : __real_table_mutate(t, m, flags);
+}
+
+int __real_table_mutate_many(struct table *t, struct mutation *ms, size_t n,
+			     unsigned flags, size_t *done);
+int __wrap_table_mutate_many(struct table *t, struct mutation *ms, size_t n,
+			     unsigned flags, size_t *done);
+int __wrap_table_mutate_many(struct table *t, struct mutation *ms, size_t n,
+			     unsigned flags, size_t *done)
+{
+	meanwhile();
+	return __real_table_mutate_many(t, ms, n, flags, done);
 }
 
 TEST(a_refused_name_of_a_table_is_explained)
@@ -147,4 +185,31 @@ TEST(what_another_writer_was_first_with_is_told)
 	assert_int_equal(flush_file(node, out.fh), -EEXIST);
 	assert_told("close /");
 	assert_told("EEXIST: another writer was first");
+}
+
+/* The file is open, and gets @text; a killed caller comes to it meanwhile. */
+static void write_beside(uint64_t node, const char *text)
+{
+	uint64_t fh = opened_file(node, O_WRONLY);
+	struct fuse_write_in in = {.fh = fh, .size = (uint32_t)strlen(text)};
+	struct open_file *f = handles_get(world.fs->handles, fh, NULL);
+	unsigned before = refused;
+
+	beside = f;
+	assert_int_equal(ask(FUSE_WRITE, node, ARGS(in), bytes_str(text)), 0);
+	assert_int_equal(flush_file(node, fh), 0);
+	assert_int_equal(refused, before + 1);
+	open_file_drop(f);
+	closed_file(node, fh);
+}
+
+/* Of one who waits for a server as he writes to the same open file. */
+TEST(who_is_killed_waits_for_no_sum_and_no_line)
+{
+	uint64_t table, row, column;
+
+	row = a_row_with_a_cell(&table);
+	column = made_dir(looked_up(row, "f"), "n");
+	write_beside(looked_up(column, "counter"), "5");
+	write_beside(looked_up(table, ".cells"), "P\tf:q\t\tv\n");
 }

@@ -213,13 +213,10 @@ TEST(a_file_is_its_makers_until_it_is_published)
 	assert_int_equal(looked_up(row, "f:new"), node);
 }
 
-/* While another removes it. A process that is stopped keeps the signal that ends it. */
-TEST(who_is_killed_waits_for_no_file)
+/* A process that is stopped keeps the signal that ends it. */
+static pid_t killed_process(void)
 {
-	struct fuse_open_in in = {.flags = O_WRONLY};
-	struct writers held;
 	pid_t pid = fork();
-	uint64_t row, node;
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
@@ -228,6 +225,23 @@ TEST(who_is_killed_waits_for_no_file)
 	}
 	assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
 	assert_int_equal(kill(pid, SIGTERM), 0);
+	return pid;
+}
+
+static void end_process(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* While another removes it. */
+TEST(who_is_killed_waits_for_no_file)
+{
+	struct fuse_open_in in = {.flags = O_WRONLY};
+	struct writers held;
+	pid_t pid = killed_process();
+	uint64_t row, node;
+
 	row = a_row_with_a_cell(NULL);
 	node = looked_up(row, "f:q");
 	assert_int_equal(writers_hold(world.fs, node, &held), 0);
@@ -237,8 +251,49 @@ TEST(who_is_killed_waits_for_no_file)
 			 -EINTR);
 	writers_end(&held, WRITER_NAMED);
 	closed_file(node, opened_file(node, O_WRONLY));
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	end_process(pid);
+}
+
+/* As another thread, say: this one holds none (held.h). */
+int __real_pthread_mutex_lock(pthread_mutex_t *m);
+int __real_pthread_mutex_unlock(pthread_mutex_t *m);
+
+/* Nor for the close of another, that waits for a server. What was written is kept. */
+TEST(who_is_killed_waits_for_no_close)
+{
+	struct fuse_rename_in rename = {0};
+	struct fuse_setattr_in cut = {.valid = FATTR_SIZE | FATTR_FH};
+	struct fuse_read_in part = {.size = 1};
+	pid_t pid = killed_process();
+	uint64_t row, node, fh;
+	struct open_file *f;
+
+	row = a_row_with_a_cell(NULL);
+	node = looked_up(row, "f:q");
+	fh = opened_file(node, O_RDWR);
+	part.fh = cut.fh = fh;
+	rename.newdir = row;
+	assert_int_equal(write_byte(node, fh), 0);
+	f = handles_get(world.fs->handles, fh, &writer_ops);
+	__real_pthread_mutex_lock(&writer_of(f)->lock);
+	world.pid = (uint32_t)pid;
+	assert_int_equal(flush_file(node, fh), -EINTR);
+	assert_int_equal(write_byte(node, fh), -EINTR);
+	assert_int_equal(ask(FUSE_READ, node, ARGS(part), NOTHING), -EINTR);
+	assert_int_equal(ask(FUSE_SETATTR, node, ARGS(cut), NOTHING), -EINTR);
+	assert_int_equal(ask(FUSE_UNLINK, row, NOTHING, name_of("f:q")),
+			 -EINTR);
+	assert_int_equal(ask(FUSE_RENAME, row, ARGS(rename),
+			     bytes_of("f:q\0f:r", sizeof("f:q\0f:r"))),
+			 -EINTR);
+	__real_pthread_mutex_unlock(&writer_of(f)->lock);
+	open_file_drop(f);
+	/* Neither has left the file held. */
+	world.pid = 0;
+	closed_file(node, opened_file(node, O_WRONLY));
+	closed_file(node, fh);
+	assert_int_equal(size_of(row, "f:q"), 1);
+	end_process(pid);
 }
 
 TEST(a_file_without_a_type_is_a_regular_one)

@@ -1,5 +1,6 @@
 /* What the kernel is told when programs change tables and snapshots. */
 #include "tests/unit/kernel.h"
+#include "tests/unit/held.h"
 
 #include "fs/change/changed.h"
 #include "fs/memory/write_state.h"
@@ -243,6 +244,47 @@ TEST_IN(a_restored_snapshot_may_bring_cells_with_a_ttl, world_set_up_on_disk,
 	changed_by_program(world.fs, &act, 0);
 	assert_int_equal(fstable_expires(ft), FSTABLE_CELL_TTL);
 	table_unref(act.table);
+}
+
+static struct fstable *looked_at; /* by another, while its schema is read */
+static unsigned looks;
+
+int __real_table_schema(struct table *t, struct schema *out);
+int __wrap_table_schema(struct table *t, struct schema *out);
+int __wrap_table_schema(struct table *t, struct schema *out)
+{
+	struct fstable *ft = looked_at;
+	int r = __real_table_schema(t, out);
+
+	looked_at = NULL;
+	if (!ft)
+		return r;
+	looks++;
+	/* A server may be silent, and nobody waits for this thread. */
+	assert_int_equal(held_count(), 0);
+	assert_int_equal(fstable_family(ft, str("g"), NULL), 1);
+	return r;
+}
+
+TEST(a_schema_that_is_read_keeps_nobody_waiting)
+{
+	struct fstable *ft;
+	struct table *t;
+	int64_t changed;
+
+	root_is_table();
+	ft = world.fs->root.table;
+	assert_int_equal(fstable_family(ft, str("g"), NULL), 0);
+	assert_int_equal(table_open(world.store, str("T"), &t), 0);
+	assert_int_equal(table_add_family(t, str("g")), 0);
+	looked_at = ft;
+	assert_int_equal(fstable_family(ft, str("g"), NULL), 1);
+	assert_int_equal(looks, 1);
+	/* What both have read is one change. */
+	changed = fstable_changed_ms(ft);
+	assert_true(changed > 0);
+	assert_int_equal(fstable_changed_ms(ft), changed);
+	table_unref(t);
 }
 
 IN_A_ROW(a_table_that_is_renamed_is_told_by_both_names)

@@ -12,6 +12,7 @@
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/snapshots.h"
+#include "store/os/patience.h"
 
 /*
  * cellfs-clone.HOST.PIDS.PID.NUMBER, in the namespace of the snapshot's table: the
@@ -231,9 +232,10 @@ int clone_get(struct store *s, struct bytes of, struct bytes snapshot,
 {
 	struct clones *cs = &hbase_of(s)->clones;
 	struct clone *k;
-	int r = 0;
+	int r = patience_lock(&cs->lock);
 
-	pthread_mutex_lock(&cs->lock);
+	if (r < 0)
+		return r;
 	for (k = cs->first; k; k = k->next)
 		if (bytes_eq(bytes_str(k->snapshot), snapshot) &&
 		    k->taken_ms == taken_ms)
@@ -248,14 +250,9 @@ int clone_get(struct store *s, struct bytes of, struct bytes snapshot,
 	return r;
 }
 
-/* REQUIRES: the lock. */
+/* REQUIRES: nobody else knows it. */
 static void unmake(struct store *s, struct clone *k)
 {
-	struct clone **at = &hbase_of(s)->clones.first;
-
-	while (*at != k)
-		at = &(*at)->next;
-	*at = k->next;
 	drop(s, name_of(k->table));
 	table_unref(k->table);
 	free(k);
@@ -264,13 +261,21 @@ static void unmake(struct store *s, struct clone *k)
 void clone_put(struct store *s, struct clone *k)
 {
 	struct clones *cs = &hbase_of(s)->clones;
+	struct clone **at = &cs->first;
 	struct why_kept kept;
+	bool last;
 
-	why_keep(&kept);
 	pthread_mutex_lock(&cs->lock);
-	if (--k->refs == 0)
-		unmake(s, k);
+	last = --k->refs == 0;
+	while (last && *at != k)
+		at = &(*at)->next;
+	if (last)
+		*at = k->next;
 	pthread_mutex_unlock(&cs->lock);
+	if (!last)
+		return;
+	why_keep(&kept);
+	unmake(s, k);
 	why_restore(&kept);
 }
 
@@ -278,8 +283,12 @@ void clones_close(struct store *s)
 {
 	struct clones *cs = &hbase_of(s)->clones;
 
-	while (cs->first)
-		unmake(s, cs->first);
+	struct clone *k;
+
+	while ((k = cs->first)) {
+		cs->first = k->next;
+		unmake(s, k);
+	}
 	pthread_mutex_destroy(&cs->lock);
 }
 

@@ -18,8 +18,7 @@
 
 struct clone;
 struct clones {
-	pthread_mutex_t
-		lock; /* guards all; held while one is made or dropped */
+	pthread_mutex_t lock; /* guards all; held while one is made */
 	struct clone *first;
 	bool swept;
 };

@@ -9,6 +9,7 @@
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/snapshots.h"
+#include "store/os/patience.h"
 
 /* A snapshot that was opened. */
 struct shown {
@@ -165,11 +166,13 @@ void hbase_snapshot_release(struct snapshot *snap)
 int hbase_shown(const struct snapshot *snap, struct table **t)
 {
 	struct shown *w = shown_of(snap);
-	int r = 0;
+	int r;
 
 	if (!snap)
 		return 0;
-	pthread_mutex_lock(&w->lock);
+	r = patience_lock(&w->lock);
+	if (r < 0)
+		return r;
 	if (!w->clone)
 		r = clone_get(snap->store, bytes_str(w->table),
 			      bytes_str(w->name), snap->taken_ms, &w->clone);

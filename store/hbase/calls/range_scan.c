@@ -122,7 +122,8 @@ static int take_batch(struct range_scan *s)
  * Tells the server that the scanner is not used any more. While the server
  * works on a batch it refuses this and keeps the scanner for a minute, so a
  * batch that is under way is waited for. The answer is waited for as well: a
- * server passes over what a client has asked for that has left since.
+ * server passes over what a client has asked for that has left since. Neither is for
+ * a caller who is gone (patience.h).
  */
 static void close_scanner(struct range_scan *s)
 {
@@ -130,13 +131,14 @@ static void close_scanner(struct range_scan *s)
 	struct why_kept kept;
 	struct failure f;
 	struct attempt call = {0};
-	unsigned last = s->is_started ? s->at : !s->at;
+	unsigned ms, last = s->is_started ? s->at : !s->at;
 	int r;
 
 	if (!s->is_open && !s->is_started)
 		return;
 	why_keep(&kept);
-	r = attempt_linger(s->cluster, &s->calls[last], GOODBYE_MS);
+	ms = patience_is_over() ? 0 : GOODBYE_MS;
+	r = attempt_linger(s->cluster, &s->calls[last], ms);
 	/* Of one that was just opened the answer names it. */
 	if (r == 0 && s->is_started)
 		take_batch(s);
@@ -149,7 +151,7 @@ static void close_scanner(struct range_scan *s)
 	m.scanner = s->scanner;
 	m.close = true;
 	if (send(s, &m, until(s), &call, &f) == 0 && r != -ETIMEDOUT)
-		attempt_linger(s->cluster, &call, GOODBYE_MS);
+		attempt_linger(s->cluster, &call, ms);
 	attempt_end(&call);
 	why_restore(&kept);
 	s->is_open = false;

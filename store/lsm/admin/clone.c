@@ -200,10 +200,10 @@ int lsm_snapshot_clone(struct snapshot *snap, const struct snapshot_table *from,
 	struct clone k;
 	int r = clone_begin(&k, snap, from, false);
 
-	if (r == 0) {
+	if (r == 0)
 		r = namespace_enter(snap->store, to);
-		if (r == 0)
-			r = tables_add(k.db, to, k.schema, k.files);
+	if (r == 0) {
+		r = tables_add(k.db, to, k.schema, k.files);
 		pthread_mutex_unlock(&snap->store->schema_lock);
 	}
 	clone_end(&k, r);
