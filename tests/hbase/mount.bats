@@ -160,6 +160,8 @@ twelve_rows() {
 	rsync -aiOn --delete "$M/$N/" "$own/$N/" | tee "$T/differs"
 	fusermount3 -u "$own"
 	[ ! -s "$T/differs" ]
+	# Its daemon is in the background, and ends a moment later.
+	settled "$CELLCTL" tables "$T/own-store"
 	diff <("$CELLCTL" export "$STORE" "$N") \
 		<("$CELLCTL" export "$T/own-store" "$N")
 	diff <("$CELLCTL" export "$STORE" "$N") \
