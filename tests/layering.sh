@@ -4,7 +4,7 @@
 #
 # usage: tests/layering.sh [SOURCE_DIR]
 set -u
-cd "${1:-$(dirname "$0")/..}" || exit 2
+cd "${1:-$(dirname "$0")/..}" && [ -e meson.build ] || exit 2
 bad=0
 
 complain() {
