@@ -94,10 +94,10 @@ static int add_target(struct fs *fs, const struct move *mv)
 
 /* Renames an entry of the overlay; it has a name at every moment. */
 static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
-			uint64_t ino, struct bytes key)
+			struct bytes key)
 {
 	struct overlay_entry e = {
-		.node = mv->from.node, .ino = ino, .kind = kind};
+		.node = mv->from.node, .ino = mv->to.ino, .kind = kind};
 	int r;
 
 	memcpy(e.name, mv->to.name, sizeof(e.name));
@@ -131,8 +131,7 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 		return -ENOTEMPTY;
 	r = dir ? 0 : may_be_scratch(fs, mv);
 	if (!r)
-		r = rename_entry(fs, mv, mv->from.kind, mv->from.ino,
-				 bytes_str(mv->to.name));
+		r = rename_entry(fs, mv, mv->from.kind, bytes_str(mv->to.name));
 	if (!r)
 		drop_target(fs, mv);
 	return r;
@@ -547,7 +546,7 @@ static int move_directory(struct fs *fs, const struct move *mv)
 			    : 0;
 	if (r)
 		return r;
-	r = rename_entry(fs, mv, mv->to.kind, mv->to.ino, place_key(&mv->to));
+	r = rename_entry(fs, mv, mv->to.kind, place_key(&mv->to));
 	/* A cell was put since. */
 	return r == -ENOENT ? -EXDEV : r;
 }

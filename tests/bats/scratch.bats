@@ -49,6 +49,22 @@ load helper
 }
 
 # In the root such a name may be a table's, if anything is made of it.
+# mv(1) takes files of one inode number for the same file, and refuses.
+@test "a temporary name that is made again is not the file that was moved from it" {
+	local i dir
+	mkdir -p "$M/T/r" "$M/T/.stage"
+	for dir in "$M/T/r" "$M/T/.stage"; do
+		for i in 1 2 3; do
+			echo "$i" >"$dir/x.tmp"
+			mv "$dir/x.tmp" "$dir/y.tmp"
+			[ "$(cat "$dir/y.tmp")" = "$i" ]
+		done
+		echo 4 >"$dir/x.tmp"
+		run ! test "$dir/x.tmp" -ef "$dir/y.tmp"
+		rm "$dir/x.tmp" "$dir/y.tmp"
+	done
+}
+
 @test "any file can be moved to a temporary name in any directory" {
 	local dir from n=0
 	a_column
