@@ -48,7 +48,6 @@ load helper
 	[ -z "$(ls "$C")" ]
 }
 
-# In the root such a name may be a table's, if anything is made of it.
 # mv(1) takes files of one inode number for the same file, and refuses.
 @test "a temporary name that is made again is not the file that was moved from it" {
 	local i dir
@@ -65,6 +64,7 @@ load helper
 	done
 }
 
+# In the root such a name may be a table's, if anything is made of it.
 @test "any file can be moved to a temporary name in any directory" {
 	local dir from n=0
 	a_column

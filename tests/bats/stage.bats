@@ -249,31 +249,33 @@ kill_among_moves() {
 }
 
 @test "who looks at a staged row as it is put sees all of it or nothing" {
-	mkdir "$M/T" "$M/T/.stage/R"
+	mkdir "$M/T" "$M/T/.stage/"{a,b,c,d,e,f}
 	# shellcheck disable=SC2016
 	python3 - "$M/T" 3>&- <<-'EOF'
 	import os, sys
 	t = sys.argv[1]
-	cells = 800
-	looked, look = os.pipe()
-	for i in range(cells):
-	    with open('%s/.stage/R/f:%04d' % (t, i), 'w') as f:
-	        f.write('x')
-	if os.fork() == 0:
-	    os.read(looked, 1)
-	    os.rename(t + '/.stage/R', t + '/R')
-	    os._exit(0)
-	looks, n = 0, 0
-	while n == 0:
-	    with open(t + '/.cells', 'rb') as f:
-	        n = len(f.read().splitlines())
-	    looks += 1
-	    os.write(look, b'.')
-	assert n == cells, n
-	assert looks > 1, 'proves nothing'
-	assert os.wait()[1] == 0
+	cells = 400
+	# One look may miss the moment.
+	for row in 'abcdef':
+	    looked, look = os.pipe()
+	    for i in range(cells):
+	        with open('%s/.stage/%s/f:%04d' % (t, row, i), 'w') as f:
+	            f.write('x')
+	    if os.fork() == 0:
+	        os.read(looked, 1)
+	        os.rename(t + '/.stage/' + row, t + '/' + row)
+	        os._exit(0)
+	    looks, n = 0, 0
+	    while n == 0:
+	        with open('%s/.prefix/%s/.cells' % (t, row), 'rb') as f:
+	            n = len(f.read().splitlines())
+	        looks += 1
+	        os.write(look, b'.')
+	    assert n == cells, n
+	    assert looks > 1, 'proves nothing'
+	    assert os.wait()[1] == 0
 	EOF
-	[ "$(ls "$M/T/R/f" | wc -l)" -eq 800 ]
+	[ "$(ls "$M/T/f/f" | wc -l)" -eq 400 ]
 }
 
 @test "who stands in a row that a staged one replaces enters it again" {

@@ -109,7 +109,7 @@ mutant "-o sync holds for nothing" store/lsm/write/commit.c \
 	's/ && !db->options\.sync\)/)/' \
 	bats durable "with -o sync"
 mutant "the kernel is not told of a version that fell off" fs/change/changed.c \
-	's/\ttell_fallen\(w, s.node, key, c\);/(void)tell_fallen;/' \
+	's/\ttell_fallen\(w, s.node, key, c, cells\);/(void)tell_fallen;/' \
 	bats notices "push out"
 mutant "a version is moved whatever it has become" fs/change/cellfile.c \
 	's/CHECK_VERSION_EQUAL/CHECK_VERSION_PRESENT/g' \
