@@ -37,7 +37,7 @@ pause() {
 
 # mount_store [-o ...]: mounts $T/store on $M, making it when it is not there.
 mount_store() {
-	local under below=$M until=$((SECONDS + 60))
+	local code under below=$M until=$((SECONDS + 60))
 
 	# The directory below is another than that of the mount. Nobody can look below a mount
 	# that a killed daemon has left.
@@ -58,7 +58,12 @@ mount_store() {
 		pause
 	done
 	exec {under}<&-
-	echo "no mount, at $((until - SECONDS)) s to go: $(cat "$LOG")" >&2
+	code=running
+	kill -0 "$DAEMON" 2>/dev/null || {
+		wait "$DAEMON" && code=0 || code=$?
+	}
+	echo "no mount, at $((until - SECONDS)) s to go, the daemon's code is" \
+		"$code: $(cat "$LOG")" >&2
 	return 1
 }
 
