@@ -684,6 +684,126 @@ TEST(a_scan_that_picks_shows_beside_damage_what_any_does)
 	filter_free(filter);
 }
 
+/* A disk of which the n-th read fails for want of memory, which is no damage. */
+static uint64_t reads, read_fails;
+
+static ssize_t wanting_pread(struct os_file *f, void *to, size_t n,
+			     uint64_t off)
+{
+	return ++reads == read_fails ? -ENOMEM
+				     : sector.own->pread(f, to, n, off);
+}
+
+/* The names of cells, or of rows, and how the scan ended. */
+static int scanned(const void *arg, struct buf *out)
+{
+	const struct scan_spec *spec = arg;
+	struct scan *sc;
+	struct cell c;
+	int r;
+
+	out->len = 0;
+	r = scan_open(the.s.table, spec, &sc);
+	if (r < 0)
+		return r;
+	while ((r = scan_next(sc, &c)) > 0)
+		assert_int_equal(buf_printf(out, "%.*s:%.*s ", (int)c.row.len,
+					    (const char *)c.row.data,
+					    (int)c.qualifier.len,
+					    (const char *)c.qualifier.data),
+				 0);
+	scan_close(sc);
+	return r;
+}
+
+/* The value of f:q in that row now, and as of the older of its puts. */
+static int got(const void *row, struct buf *out)
+{
+	struct buf hold = {0};
+	struct cell c;
+	int r = 1;
+
+	out->len = 0;
+	for (int64_t ts = 7; r > 0 && ts > 3; ts -= 2) {
+		r = table_get(the.s.table, bytes_str(row), bytes_str("f"),
+			      bytes_str("q"), ts, NULL, &c, &hold);
+		assert_int_not_equal(r, 0);
+		if (r > 0)
+			assert_int_equal(
+				buf_append(out, c.value.data, c.value.len), 0);
+	}
+	buf_free(&hold);
+	return r < 0 ? r : 0;
+}
+
+/* How many reads it takes; each fails once, and then all is there, or it is told. */
+static uint64_t fail_each_read(int ask(const void *arg, struct buf *out),
+			       const void *arg)
+{
+	struct buf all = {0}, some = {0};
+	int r;
+
+	assert_int_equal(ask(arg, &all), 0);
+	read_fails = 0;
+	do {
+		assert_int_equal(temp_close(&the.s), 0);
+		the.os->ops = sector.own;
+		reopen();
+		the.os->ops = &sector.ops;
+		reads = 0;
+		read_fails++;
+		r = ask(arg, &some);
+		the.os->ops = sector.own;
+		if (r < 0)
+			assert_int_equal(r, -ENOMEM);
+		else
+			assert_int_equal(some.len, all.len);
+		assert_true(some.len <= all.len);
+		assert_memory_equal(some.data, all.data, some.len);
+	} while (reads >= read_fails);
+	buf_free(&all);
+	buf_free(&some);
+	return reads;
+}
+
+TEST(who_asks_when_a_read_fails_has_all_or_is_told)
+{
+	const struct column_name only = {.family = bytes_str("f"),
+					 .whole_family = true};
+	struct scan_spec specs[] = {
+		{.granularity = SCAN_ROWS},
+		{.granularity = SCAN_CELLS},
+		{.granularity = SCAN_COLUMNS},
+		{.granularity = SCAN_ROWS, .columns = &only, .ncolumns = 1},
+		{.granularity = SCAN_CELLS, .columns = &only, .ncolumns = 1},
+		{.granularity = SCAN_CELLS, .reversed = true},
+		{.granularity = SCAN_CELLS, .row_start = bytes_str("r")},
+	};
+	struct filter *filter;
+
+	assert_int_equal(
+		filter_parse(bytes_str("ColumnPrefixFilter('q')"), &filter), 0);
+	bad_sector(1, 0);
+	sector.ops.pread = wanting_pread;
+	the.os->ops = sector.own;
+	put_many("f", 0, 1, 5);
+	put_wide_row("f");
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	put_many("g", 0, 1, 5);
+	put_many("f", 1, 7, 7);
+	put_wide_row("g");
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		assert_true(fail_each_read(scanned, &specs[i]) > 5);
+		specs[i].filter = filter;
+		if (specs[i].granularity == SCAN_CELLS)
+			assert_true(fail_each_read(scanned, &specs[i]) > 5);
+	}
+	filter_free(filter);
+	assert_true(fail_each_read(got, "000") > 0);
+	assert_true(fail_each_read(got, "007") > 0);
+}
+
 TEST(a_merge_leaves_out_a_file_with_a_damaged_block)
 {
 	unsigned long bad;
