@@ -419,20 +419,6 @@ print(open(t + "/.schema").readline())'
 	[ "$(grep '^family ' "$M/T/.schema")" = "family h" ]
 }
 
-@test "a schema that was removed is back after ten seconds, as it was" {
-	local since
-
-	mkdir "$M/T"
-	echo "family f" > "$M/T/.schema"
-	cp "$M/T/.schema" "$T/was"
-	since=$SECONDS
-	rm "$M/T/.schema"
-	settled [ -e "$M/T/.schema" ]
-	[ $((SECONDS - since)) -ge 9 ]
-	cmp "$M/T/.schema" "$T/was"
-	[ "$(ls -A "$M/T")" = .schema ]
-}
-
 @test "a schema that nobody wrote is as old as can be" {
 	mkdir -p "$M/T/R/f"
 	[ "$(stat -c %Y "$M/T/.schema")" -eq 0 ]

@@ -238,9 +238,6 @@ mutant "a delete in a later row is no delete" store/front/guard.c \
 mutant "a backup is made beside who reads the backups" tools/backup/folder.c \
 	's/use >= FOLDER_WRITE \? LOCK_EX : LOCK_SH/LOCK_SH/' \
 	bats backups "is one store.s alone"
-mutant "a removed schema stays away" fs/kernel/schema_absent.c \
-	's/#define REMOVED_MS 10000/#define REMOVED_MS 100000000/' \
-	bats schema "back after ten seconds"
 mutant "calls are shown of more than four hours" store/front/heat.c \
 	's/if \(m->number == n\)/if (m->number)/' \
 	meson build-asan shape
