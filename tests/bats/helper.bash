@@ -60,7 +60,8 @@ mount_store() {
 	exec {under}<&-
 	code=running
 	kill -0 "$DAEMON" 2>/dev/null || {
-		wait "$DAEMON" && code=0 || code=$?
+		code=0
+		wait "$DAEMON" || code=$?
 	}
 	echo "no mount, at $((until - SECONDS)) s to go, the daemon's code is" \
 		"$code: $(cat "$LOG")" >&2

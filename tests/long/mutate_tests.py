@@ -19,25 +19,26 @@ APART = ["unshare", "-m", "-p", "-f", "--kill-child", "--mount-proc", "sh", "-c"
          'mount -t tmpfs none /tmp && "$@"', "sh"]
 COMMON = ["-Db_lundef=false", "-Dwerror=false"]
 # In the copy the store is a shared library, so that no test is linked again for a
-# change in it; static for those that wrap its calls, and where blocks are noted.
+# change in it; static for those that wrap its calls, and where blocks are noted. Of
+# each: the file, what stands there, what is to, and how often (-1: everywhere).
 SHARED = [
     ("store/meson.build", "store_lib = static_library(",
-     "store_both = both_libraries("),
-    ("store/meson.build", "gnu_symbol_visibility: 'hidden',", ""),
+     "store_both = both_libraries(", 1),
+    ("store/meson.build", "gnu_symbol_visibility: 'hidden',", "", 1),
     ("store/meson.build", "store = declare_dependency(",
      "store_static = store_both.get_static_lib()\n"
      "store_lib = get_option('optimization') == '1' ? store_static"
      " : store_both.get_shared_lib()\n"
-     "store = declare_dependency("),
+     "store = declare_dependency(", 1),
     ("tests/meson.build", "link_args: wrapped.get(name, []),",
      "link_args: wrapped.get(name, []),"
-     " link_whole: name in wrapped ? [store_static] : [],"),
+     " link_whole: name in wrapped ? [store_static] : [],", 1),
     ("tests/meson.build", "'unit/os_calls.c',",
-     "'unit/os_calls.c', link_whole: store_static,"),
+     "'unit/os_calls.c', link_whole: store_static,", 1),
     ("tests/meson.build", "'unit/os_door.c',",
-     "'unit/os_door.c', link_whole: store_static,"),
+     "'unit/os_door.c', link_whole: store_static,", 1),
     ("tests/meson.build", "link_args: alloc_wraps",
-     "link_whole: store_static, link_args: alloc_wraps"),
+     "link_whole: store_static, link_args: alloc_wraps", -1),
 ]
 BUILDS = {
     "plain": ["-Dbuildtype=release", *COMMON],
@@ -137,14 +138,14 @@ class Tests:
         return os.path.join(self.copy, "build-" + kind)
 
     def share(self):
-        for name, was, now in SHARED:
+        for name, was, now, times in SHARED:
             path = os.path.join(self.copy, name)
             with open(path, encoding="utf-8") as f:
                 text = f.read()
             if was not in text:
                 raise SystemExit(f"mutate: {name} has no {was}")
             with open(path, "w", encoding="utf-8") as f:
-                f.write(text.replace(was, now, -1 if "alloc" in was else 1))
+                f.write(text.replace(was, now, times))
 
     def set_up(self, kind, options):
         # Absolute, as a daemon is copied elsewhere, and one with more rights than

@@ -263,17 +263,16 @@ void clone_put(struct store *s, struct clone *k)
 	struct clones *cs = &hbase_of(s)->clones;
 	struct clone **at = &cs->first;
 	struct why_kept kept;
-	bool last;
 
 	pthread_mutex_lock(&cs->lock);
-	last = --k->refs == 0;
-	while (last && *at != k)
-		at = &(*at)->next;
-	if (last)
-		*at = k->next;
-	pthread_mutex_unlock(&cs->lock);
-	if (!last)
+	if (--k->refs > 0) {
+		pthread_mutex_unlock(&cs->lock);
 		return;
+	}
+	while (*at != k)
+		at = &(*at)->next;
+	*at = k->next;
+	pthread_mutex_unlock(&cs->lock);
 	why_keep(&kept);
 	unmake(s, k);
 	why_restore(&kept);
@@ -282,7 +281,6 @@ void clone_put(struct store *s, struct clone *k)
 void clones_close(struct store *s)
 {
 	struct clones *cs = &hbase_of(s)->clones;
-
 	struct clone *k;
 
 	while ((k = cs->first)) {
