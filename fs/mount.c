@@ -20,6 +20,7 @@
 #include "fs/host/mountpoint.h"
 #include "fs/host/sandbox.h"
 #include "fs/host/supervisor.h"
+#include "fs/kernel/parallel.h"
 #include "fs/mounter.h"
 #include "fs/ops/fs_life.h"
 #include "fs/ops/ops.h"
@@ -185,10 +186,13 @@ static int take_device(struct mount *m)
 	if (fd < 0)
 		return say_no_mount(m->options);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
-	if (fuse_session_mount(m->session, path) == 0)
-		return 0;
-	close(fd);
-	return why(-EIO, "libfuse does not take the device");
+	if (fuse_session_mount(m->session, path)) {
+		close(fd);
+		return why(-EIO, "libfuse does not take the device");
+	}
+	m->mounted = true;
+	return parallel_dirops(m->session) < 0 ? why(-ENOMEM, "out of memory")
+					       : 0;
 }
 
 /*
@@ -235,7 +239,6 @@ static int mount_up(struct mount *m, mount_open_fn open_store)
 	r = take_device(m);
 	if (r < 0)
 		return r;
-	m->mounted = true;
 	r = invalidator_start(m->fs->invalidator, m->session, !o->foreground);
 	return r < 0 ? why(r, "no thread can be started") : 0;
 }

@@ -39,6 +39,19 @@ static void row_changes(struct fs *fs, const struct place *p)
 	changes_row(&fs->changes, p->row);
 }
 
+/* The reply to FUSE_INIT, which offered all, is the first. */
+TEST(the_kernel_is_told_what_it_may_do)
+{
+	const uint32_t wanted = FUSE_ATOMIC_O_TRUNC | FUSE_DO_READDIRPLUS |
+				FUSE_READDIRPLUS_AUTO | FUSE_ASYNC_READ;
+	struct fuse_init_out init;
+
+	memcpy(&init, answer.data, sizeof(init));
+	assert_int_equal(init.flags & wanted, wanted);
+	/* What was written is never in the kernel alone. */
+	assert_int_equal(init.flags & FUSE_WRITEBACK_CACHE, 0);
+}
+
 TEST(an_absent_name_is_believed_for_as_long_as_it_may)
 {
 	uint64_t table, row, control, staged;
