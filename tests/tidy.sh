@@ -18,7 +18,7 @@ jq -r '.[] | .file | select(test("^(../|/.*/)?(store|fs|tools)/.*[.]c$")) |
 	echo "no source is compiled in $build" >&2
 	exit 2
 }
-cd "$build" && xargs -P "$(nproc)" -n 4 clang-tidy-14 -p . --quiet \
+cd "$build" && xargs -P "$(nproc)" -n 4 clang-tidy -p . --quiet \
 	--extra-arg=-Wno-unknown-warning-option \
 	--extra-arg=-Wno-missing-field-initializers \
 	--extra-arg=-Wno-unused-command-line-argument \

@@ -38,7 +38,7 @@ meson introspect build-asan --targets | jq -r '.[] |
 		(.name | startswith("fuzz-"))) |
 	.target_sources[].sources[]?' |
 	xargs realpath --relative-to=. | grep -v '^tests/fuzz/' | sort -u |
-	xargs -P "$(nproc)" -I{} sh -c 'clang-14 $CFLAGS \
+	xargs -P "$(nproc)" -I{} sh -c 'clang $CFLAGS \
 		-fsanitize=fuzzer-no-link,$sanitize -c "$1" \
 		-o "$2/$(echo "$1" | tr / _).o"' _ {} "$out/objects"
 
@@ -69,7 +69,7 @@ for name in "${targets[@]}"; do
 	[ "$name" != replay ] || continue
 	echo "== $name"
 	# shellcheck disable=SC2086 # flags are words
-	clang-14 $CFLAGS -Wl,--gc-sections -fsanitize=fuzzer,$sanitize \
+	clang $CFLAGS -Wl,--gc-sections -fsanitize=fuzzer,$sanitize \
 		-o "$out/$name" "tests/fuzz/$name.c" "$out/all.a" "${libs[@]}"
 	mkdir -p "$out/corpus/$name"
 	fuzz "$name" $((30 * minutes)) -max_len=128

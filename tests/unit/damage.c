@@ -674,7 +674,7 @@ TEST(a_scan_that_picks_shows_beside_damage_what_any_does)
 		assert_int_equal(buf_append(&picked, "", 1), 0);
 		without_damage(&any);
 		without_damage(&picked);
-		assert_string_equal(picked.data, any.data);
+		assert_string_equal((char *)picked.data, (char *)any.data);
 		assert_int_equal(temp_close(&the.s), 0);
 		flip(bad, file_bytes(bad) - MANY / 2 * VALUE);
 		reopen();
