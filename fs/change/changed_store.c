@@ -95,7 +95,7 @@ void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
 
 	changes_all(&fs->changes);
 	if (written)
-		schema_absent_written(fstable_absent(ft));
+		schema_absent_written(&fs->schema_absent, ft);
 	changed_below(fs, node);
 	/* The table's past has its mode, and stands elsewhere. */
 	if (nodes_find(fs->nodes, FUSE_ROOT_ID, snapshots, &node))

@@ -19,7 +19,6 @@ struct fstable {
 	bool asked, cell_ttl; /* whether some cells have their own ttl */
 	int64_t changed_ms;
 	struct fstable_count counts[COUNTS];
-	struct schema_absent absent; /* has its own lock */
 };
 
 int fstable_new(struct table *t, struct fstable **out)
@@ -33,7 +32,6 @@ int fstable_new(struct table *t, struct fstable **out)
 	ft->table = t;
 	ft->refs = 1;
 	pthread_mutex_init(&ft->lock, NULL);
-	schema_absent_init(&ft->absent);
 	*out = ft;
 	return 0;
 }
@@ -71,7 +69,6 @@ void fstable_unref(struct fstable *ft)
 	schema_free(&ft->then);
 	for (int i = 0; i < COUNTS; i++)
 		count_free(&ft->counts[i]);
-	schema_absent_destroy(&ft->absent);
 	pthread_mutex_destroy(&ft->lock);
 	free(ft);
 }
@@ -210,11 +207,6 @@ int fstable_plain(struct fstable *ft)
 		r = schema_is_plain(&ft->schema);
 	pthread_mutex_unlock(&ft->lock);
 	return r;
-}
-
-struct schema_absent *fstable_absent(struct fstable *ft)
-{
-	return &ft->absent;
 }
 
 /*

@@ -14,7 +14,6 @@
 
 #include <sys/types.h>
 
-#include "fs/kernel/schema_absent.h"
 #include "store/store.h"
 
 struct fstable;
@@ -73,8 +72,6 @@ int fstable_family(struct fstable *ft, struct bytes family,
 int fstable_fixed(struct fstable *ft);
 /* 1 if the schema is that of a new table, 0, -ENOENT. */
 int fstable_plain(struct fstable *ft);
-/* Whether .schema exists. Lives as long as @ft. */
-struct schema_absent *fstable_absent(struct fstable *ft);
 /*
  * 1 if cells of any family can expire, FSTABLE_CELL_TTL if some have their own
  * ttl, 0, -ENOENT.

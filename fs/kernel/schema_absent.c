@@ -13,7 +13,6 @@
 
 void schema_absent_init(struct schema_absent *s)
 {
-	*s = (struct schema_absent){0};
 	pthread_mutex_init(&s->lock, NULL);
 }
 
@@ -22,54 +21,77 @@ void schema_absent_destroy(struct schema_absent *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-void schema_absent_made(struct schema_absent *s, pid_t maker)
+/* REQUIRES: lock. */
+static void forget(struct schema_absence *a)
 {
+	a->maker = 0;
+	a->promised = false;
+	a->until_ms = 0;
+	a->any = a->asked = false;
+}
+
+/* What is known of the table, under the lock: NULL when that is nothing. */
+static struct schema_absence *lock_known(struct schema_absent *s,
+					 const struct fstable *ft)
+{
+	struct schema_absence *a = schema_absence_of(s, ft);
+
 	pthread_mutex_lock(&s->lock);
-	s->maker = maker;
-	s->any = maker != 0;
+	return a->any && a->table == fstable_id(ft) && !fstable_snapshot(ft)
+		       ? a
+		       : NULL;
+}
+
+/* The same to be set: what is there of another table gives way. */
+static struct schema_absence *lock_any(struct schema_absent *s,
+				       const struct fstable *ft)
+{
+	struct schema_absence *a = lock_known(s, ft);
+
+	if (a)
+		return a;
+	a = schema_absence_of(s, ft);
+	forget(a);
+	a->table = fstable_id(ft);
+	a->any = true;
+	return a;
+}
+
+void schema_absent_made(struct schema_absent *s, const struct fstable *ft,
+			pid_t maker)
+{
+	lock_any(s, ft)->maker = maker;
 	pthread_mutex_unlock(&s->lock);
 }
 
-void schema_absent_removed(struct schema_absent *s)
+void schema_absent_removed(struct schema_absent *s, const struct fstable *ft)
 {
-	pthread_mutex_lock(&s->lock);
-	s->until_ms = monotonic_ms() + REMOVED_MS;
-	s->any = true;
+	lock_any(s, ft)->until_ms = monotonic_ms() + REMOVED_MS;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void schema_absent_written(struct schema_absent *s, const struct fstable *ft)
+{
+	struct schema_absence *a = lock_known(s, ft);
+
+	if (a)
+		forget(a);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* REQUIRES: lock. */
-static void forget(struct schema_absent *s)
+static bool is_removed(struct schema_absence *a)
 {
-	s->maker = 0;
-	s->promised = false;
-	s->until_ms = 0;
-	s->any = s->asked = false;
+	if (a->until_ms && monotonic_ms() >= a->until_ms)
+		a->until_ms = 0;
+	return a->until_ms != 0;
 }
 
-void schema_absent_written(struct schema_absent *s)
+bool schema_absent_to_all(struct schema_absent *s, const struct fstable *ft)
 {
-	pthread_mutex_lock(&s->lock);
-	forget(s);
-	pthread_mutex_unlock(&s->lock);
-}
+	struct schema_absence *a = lock_known(s, ft);
+	bool removed = a && is_removed(a);
 
-/* REQUIRES: lock. */
-static bool is_removed(struct schema_absent *s)
-{
-	if (s->until_ms && monotonic_ms() >= s->until_ms)
-		s->until_ms = 0;
-	return s->until_ms != 0;
-}
-
-bool schema_absent_to_all(struct schema_absent *s)
-{
-	bool removed;
-
-	if (!s->any)
-		return false;
-	pthread_mutex_lock(&s->lock);
-	removed = is_removed(s);
 	pthread_mutex_unlock(&s->lock);
 	return removed;
 }
@@ -106,58 +128,60 @@ static bool spares_existing(pid_t who)
 }
 
 /* REQUIRES: lock. */
-static int look_by_maker(struct schema_absent *s)
+static int look_by_maker(struct schema_absence *a)
 {
-	if (!s->asked) {
-		s->asked = true;
-		s->looks = 0;
-		s->promised = false;
+	if (!a->asked) {
+		a->asked = true;
+		a->looks = 0;
+		a->promised = false;
 		return -ESTALE;
 	}
-	s->asked = false;
-	if (s->looks >= CREATING_LOOKS || spares_existing(s->maker)) {
-		s->promised = true;
+	a->asked = false;
+	if (a->looks >= CREATING_LOOKS || spares_existing(a->maker)) {
+		a->promised = true;
 		return 0;
 	}
-	forget(s);
+	forget(a);
 	return 1;
 }
 
-int schema_absent_look(struct schema_absent *s, pid_t who, bool plain)
+int schema_absent_look(struct schema_absent *s, const struct fstable *ft,
+		       pid_t who, bool plain)
 {
+	struct schema_absence *a = lock_known(s, ft);
 	int r = 1;
 
-	if (!s->any)
-		return 1;
-	pthread_mutex_lock(&s->lock);
-	if (is_removed(s))
+	if (a && is_removed(a))
 		r = 0;
-	else if (!plain)
-		forget(s);
-	else if (s->maker && s->maker == who)
-		r = look_by_maker(s);
+	else if (a && !plain)
+		forget(a);
+	else if (a && a->maker && a->maker == who)
+		r = look_by_maker(a);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
 
-void schema_absent_table(struct schema_absent *s, pid_t who, bool found)
+void schema_absent_table(struct schema_absent *s, const struct fstable *ft,
+			 pid_t who, bool found)
 {
-	if (!schema_absent_is_asked(s))
+	struct schema_absence *a;
+
+	if (!schema_absent_is_asked(s, ft))
 		return;
-	pthread_mutex_lock(&s->lock);
-	if (s->maker == who)
-		s->looks = found ? 0 : s->looks + 1;
+	a = lock_known(s, ft);
+	if (a && a->maker == who)
+		a->looks = found ? 0 : a->looks + 1;
 	pthread_mutex_unlock(&s->lock);
 }
 
-bool schema_absent_may_make(struct schema_absent *s, pid_t who)
+bool schema_absent_may_make(struct schema_absent *s, const struct fstable *ft,
+			    pid_t who)
 {
-	bool may;
+	struct schema_absence *a = lock_known(s, ft);
+	bool may = a && (is_removed(a) || (a->promised && a->maker == who));
 
-	pthread_mutex_lock(&s->lock);
-	may = is_removed(s) || (s->promised && s->maker == who);
 	if (may)
-		forget(s);
+		forget(a);
 	pthread_mutex_unlock(&s->lock);
 	return may;
 }

@@ -465,7 +465,7 @@ static int next_fixed(struct listing *ls)
 		/* -EINVAL: it means nothing here. */
 		if (r == 0 || r == -EINVAL ||
 		    (p->kind == NODE_SCHEMA &&
-		     schema_absent_to_all(fstable_absent(p->table))))
+		     schema_absent_to_all(&ls->fs->schema_absent, p->table)))
 			continue;
 		*e = (struct listing_entry){
 			.name = name,

@@ -50,6 +50,7 @@ int fs_new(struct store *s, const struct options *o, struct fs **out)
 				  .parent = FUSE_ROOT_ID,
 				  .ino = FUSE_ROOT_ID};
 	dir_times_init(&fs->dir_times);
+	schema_absent_init(&fs->schema_absent);
 	budget_init(&fs->budget, o->memory);
 	fs->budget.reclaim = rest_all;
 	fs->budget.reclaim_arg = fs;
@@ -98,6 +99,7 @@ void fs_free(struct fs *fs)
 	nodes_free(fs->nodes);
 	place_release(&fs->root);
 	dir_times_release(&fs->dir_times);
+	schema_absent_destroy(&fs->schema_absent);
 	transport_free(&fs->transport);
 	free(fs);
 }

@@ -18,7 +18,7 @@ static int look_for_schema(struct fs *fs, fuse_req_t req,
 	int r = fstable_plain(ft);
 
 	if (r >= 0)
-		r = schema_absent_look(fstable_absent(ft),
+		r = schema_absent_look(&fs->schema_absent, ft,
 				       fuse_req_ctx(req)->pid, r);
 	/* A notice about attributes alone does not block in the kernel. */
 	if (r == -ESTALE && fs->session)
@@ -86,7 +86,7 @@ static int do_lookup(struct fs *fs, fuse_req_t req, uint64_t parent,
 	if (r > 0 && child.kind == NODE_SCHEMA)
 		r = look_for_schema(fs, req, &child);
 	else if (r > 0 && child.kind == NODE_TABLE)
-		schema_absent_table(fstable_absent(child.table),
+		schema_absent_table(&fs->schema_absent, child.table,
 				    fuse_req_ctx(req)->pid, true);
 	believed = child.kind != NODE_ALIAS || r < 0 ||
 		   gone_looked_up(&fs->gone, fuse_req_ctx(req)->pid,
@@ -199,7 +199,7 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 	int r = place_of(fs, ino, &p);
 
 	if (r == 0 && p.kind == NODE_TABLE)
-		schema_absent_table(fstable_absent(p.table), who, false);
+		schema_absent_table(&fs->schema_absent, p.table, who, false);
 	if (r == 0)
 		r = fs_stat_open(fs, req, &p, fi, st, &older);
 	nodes_told(fs->nodes, ino, asked,

@@ -55,7 +55,7 @@ static int make_table(struct fs *fs, fuse_req_t req, mode_t mode,
 		return r;
 	r = enter_made(fs, dir, child, e);
 	if (r == 0) {
-		schema_absent_made(fstable_absent(child->table), ctx->pid);
+		schema_absent_made(&fs->schema_absent, child->table, ctx->pid);
 		return 0;
 	}
 	why_keep(&kept);

@@ -55,7 +55,7 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = unlink_cell(fs, &child);
 	} else if (child.kind == NODE_SCHEMA) {
 		/* rm -r meets it first; it goes with its table. */
-		schema_absent_removed(fstable_absent(child.table));
+		schema_absent_removed(&fs->schema_absent, child.table);
 		r = 0;
 	} else {
 		r = place_computed(&child);

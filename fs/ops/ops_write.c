@@ -64,7 +64,7 @@ static int create_existing(struct fs *fs, fuse_req_t req, struct place *child,
 			   struct fuse_entry_param *e)
 {
 	bool made = child->kind == NODE_SCHEMA &&
-		    schema_absent_may_make(fstable_absent(child->table),
+		    schema_absent_may_make(&fs->schema_absent, child->table,
 					   fuse_req_ctx(req)->pid);
 	int r;
 

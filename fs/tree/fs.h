@@ -22,6 +22,7 @@
 #include "fs/kernel/gone.h"
 #include "fs/kernel/handle.h"
 #include "fs/kernel/invalidate.h"
+#include "fs/kernel/schema_absent.h"
 #include "fs/kernel/transport.h"
 #include "fs/memory/overlay.h"
 #include "fs/memory/values.h"
@@ -80,6 +81,7 @@ struct fs {
 	struct overlay *overlay;
 	struct changes changes;
 	struct gone gone;
+	struct schema_absent schema_absent;
 	struct dir_times dir_times;
 	struct invalidator *invalidator;
 	struct errors *errors;

@@ -359,7 +359,7 @@ double place_attr_timeout(struct fs *fs, const struct place *p,
 	if (p->node == FUSE_ROOT_ID)
 		return believed_s(fs, p, st, BELIEVE_SECOND);
 	if (p->put || (p->kind == NODE_TABLE &&
-		       schema_absent_is_asked(fstable_absent(p->table))))
+		       schema_absent_is_asked(&fs->schema_absent, p->table)))
 		return 0;
 	return believed_s(fs, p, st, kind_of(p->kind)->believed.attributes);
 }

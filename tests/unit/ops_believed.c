@@ -120,6 +120,45 @@ TEST(a_schema_that_was_removed_is_absent_for_ten_seconds)
 	clock_at_ms = -1;
 }
 
+/* The kernel forgets what it has no room for. */
+static uint64_t forgotten_and_found(uint64_t table)
+{
+	forget(table);
+	assert_false(nodes_known(world.fs->nodes, table, true));
+	return looked_up(FUSE_ROOT_ID, "T");
+}
+
+TEST(a_schema_is_absent_although_the_kernel_forgets_its_table)
+{
+	uint64_t table = made_dir(FUSE_ROOT_ID, "T");
+
+	clock_at_ms = 5000;
+	assert_int_equal(ask(FUSE_UNLINK, table, NOTHING, name_of(".schema")),
+			 0);
+	table = forgotten_and_found(table);
+	world.pid = 11;
+	clock_at_ms = 5000 + 10000 - 1;
+	assert_absent(table, ".schema", 0);
+	clock_at_ms++;
+	looked_up(table, ".schema");
+	clock_at_ms = -1;
+}
+
+TEST(who_made_a_table_makes_its_schema_although_the_kernel_forgets_the_table)
+{
+	struct fuse_create_in in = {.flags = O_WRONLY | O_CREAT | O_EXCL,
+				    .mode = S_IFREG | 0644};
+	struct fuse_getattr_in none = {0};
+	uint64_t table = forgotten_and_found(made_dir(FUSE_ROOT_ID, "T"));
+
+	assert_int_equal(look(table, ".schema"), -ESTALE);
+	assert_int_equal(ask(FUSE_GETATTR, table, ARGS(none), NOTHING), 0);
+	assert_int_equal(ask(FUSE_GETATTR, table, ARGS(none), NOTHING), 0);
+	assert_absent(table, ".schema", 0);
+	assert_int_equal(ask(FUSE_CREATE, table, ARGS(in), name_of(".schema")),
+			 0);
+}
+
 TEST(a_kernel_of_protocol_44_forgets_all_names_at_once)
 {
 	assert_true(world.fs->forgets_names);
