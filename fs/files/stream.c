@@ -558,17 +558,30 @@ static int stream_flush(struct fs *fs, struct open_file *f)
 
 	if (!s->import)
 		return 0;
+	/* Of who is gone what was written is put by another close, or the release. */
 	r = patience_lock(&s->lock);
 	if (r < 0)
 		return r;
-	if (s->fed) {
-		r = cells_import_end(s->import);
-		/* An unfinished line is an error of every close. */
-		s->fed = r < 0;
-	}
+	s->fed = false;
+	/* An unfinished line is an error of every close. */
+	r = cells_import_end(s->import);
 	pthread_mutex_unlock(&s->lock);
 	changed_wait(fs);
 	return r;
+}
+
+static void stream_release(struct fs *fs, struct open_file *f)
+{
+	struct stream *s = (struct stream *)f;
+	int r = 0;
+
+	pthread_mutex_lock(&s->lock);
+	if (s->fed)
+		r = cells_import_end(s->import);
+	pthread_mutex_unlock(&s->lock);
+	/* It has no caller to tell. */
+	if (r < 0)
+		fs_note_error(fs, "release", s->place.node, NULL, r);
 }
 
 static const struct file_ops stream_ops = {
@@ -576,5 +589,6 @@ static const struct file_ops stream_ops = {
 	.write = stream_write,
 	.flush = stream_flush,
 	.fsync = stream_flush,
+	.release = stream_release,
 	.free = stream_free,
 };

@@ -526,20 +526,14 @@ static int writer_fsync(struct fs *fs, struct open_file *f)
 static void writer_release(struct fs *fs, struct open_file *f)
 {
 	struct writer *w = writer_of(f);
-	struct buf path = {0};
 	int err;
 
 	pthread_mutex_lock(&w->lock);
 	err = writer_publish(w, true, w->flags);
 	writer_unlock(w);
-	if (err && !w->broken) {
-		/* Release has no caller to tell: .cellfs/errors gets it. */
-		place_path(fs, w->place.node, NULL, &path);
-		if (!buf_append(&path, "", 1))
-			errors_add(fs->errors, "release",
-				   (const char *)path.data, err, store_why());
-		buf_free(&path);
-	}
+	/* Release has no caller to tell. */
+	if (err && !w->broken)
+		fs_note_error(fs, "release", w->place.node, NULL, err);
 	writer_unregister(w);
 }
 

@@ -188,7 +188,7 @@ TEST(what_another_writer_was_first_with_is_told)
 }
 
 /* The file is open, and gets @text; a killed caller comes to it meanwhile. */
-static void write_beside(uint64_t node, const char *text)
+static uint64_t write_beside(uint64_t node, const char *text)
 {
 	uint64_t fh = opened_file(node, O_WRONLY);
 	struct fuse_write_in in = {.fh = fh, .size = (uint32_t)strlen(text)};
@@ -197,10 +197,9 @@ static void write_beside(uint64_t node, const char *text)
 
 	beside = f;
 	assert_int_equal(ask(FUSE_WRITE, node, ARGS(in), bytes_str(text)), 0);
-	assert_int_equal(flush_file(node, fh), 0);
 	assert_int_equal(refused, before + 1);
 	open_file_drop(f);
-	closed_file(node, fh);
+	return fh;
 }
 
 /* Of one who waits for a server as he writes to the same open file. */
@@ -210,6 +209,34 @@ TEST(who_is_killed_waits_for_no_sum_and_no_line)
 
 	row = a_row_with_a_cell(&table);
 	column = made_dir(looked_up(row, "f"), "n");
-	write_beside(looked_up(column, "counter"), "5");
-	write_beside(looked_up(table, ".cells"), "P\tf:q\t\tv\n");
+	column = looked_up(column, "counter");
+	closed_file(column, write_beside(column, "5"));
+	table = looked_up(table, ".cells");
+	closed_file(table, write_beside(table, "P\tf:q\t\tv\nQ\tf:q\t\tv\n"));
+}
+
+/* A row may have more lines, so the last one waits for the close. */
+TEST(lines_are_put_although_who_closes_is_killed)
+{
+	uint64_t table, cells, fh;
+
+	a_row_with_a_cell(&table);
+	cells = looked_up(table, ".cells");
+	fh = write_beside(cells, "P\tf:q\t\tv\nQ\tf:q\t\tv\n");
+	look(table, "Q");
+	assert_int_equal(given(), 0);
+	closed_file(cells, fh);
+	looked_up(table, "Q");
+}
+
+/* Nobody hears of it by the release. */
+TEST(lines_that_the_release_does_not_put_are_told)
+{
+	uint64_t table, cells, fh;
+
+	a_row_with_a_cell(&table);
+	cells = looked_up(table, ".cells");
+	fh = write_beside(cells, "P\tf:q\t\tv\nQ\tf:q\t\tv\nR");
+	closed_file(cells, fh);
+	assert_told("release /T/.cells: EINVAL: line 3: ");
 }
