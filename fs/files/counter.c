@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fs/change/cellfile.h"
 #include "fs/change/changed.h"
@@ -18,6 +19,9 @@ struct counter {
 	int64_t value;
 	/* Where the last addition ended in the file: the sum is read there. */
 	uint64_t base;
+	char line[32]; /* the beginning of one, that goes on at end */
+	size_t len;
+	uint64_t end;
 };
 
 static const struct file_ops counter_ops;
@@ -84,6 +88,97 @@ static int load(struct counter *c)
 	return 0;
 }
 
+static int refuse(void)
+{
+	return why(-EINVAL, "a counter takes a decimal number of 64 bits to "
+			    "add to it");
+}
+
+/* Adds the number of the line, which ends, to *sum. REQUIRES: lock. */
+static int take_line(struct counter *c, int64_t *sum)
+{
+	long long delta;
+	char *end;
+
+	c->line[c->len] = '\0';
+	errno = 0;
+	delta = strtoll(c->line, &end, 10);
+	if (errno || end == c->line ||
+	    end + strspn(end, " \t") != c->line + c->len)
+		return refuse();
+	*sum = (int64_t)((uint64_t)*sum + (uint64_t)delta);
+	c->len = 0;
+	return 0;
+}
+
+/* Could the number of a line that goes on be added? REQUIRES: lock. */
+static int check_line(struct counter *c)
+{
+	size_t len = c->len;
+	int64_t sum = 0;
+	int r = 0;
+
+	if (len > 1 || (c->line[0] != '+' && c->line[0] != '-'))
+		r = take_line(c, &sum);
+	if (r == 0)
+		r = table_writable(fstable_table(c->place.table));
+	c->len = len;
+	return r < 0 ? r : load(c);
+}
+
+/* REQUIRES: lock. */
+static int add(struct fs *fs, struct counter *c, int64_t delta, int flags)
+{
+	const struct place *p = &c->place;
+	struct change change = {.op = CHANGE_INCREMENT,
+				.family = p->family,
+				.qualifier = p->qualifier,
+				.ts = TS_AUTO,
+				.delta = delta};
+	struct mutation m = {.row = p->row, .changes = &change, .nchanges = 1};
+	int r = changed_mutate(fs, p, &m, flags & O_DSYNC ? MUTATE_SYNC : 0);
+
+	if (r < 0)
+		return r;
+	c->value = change.result_int;
+	c->known = true;
+	c->base = c->end;
+	return 0;
+}
+
+/* Adds the numbers of all lines that end in @data, or none. REQUIRES: lock. */
+static int take(struct fs *fs, struct counter *c, struct bytes data, int flags)
+{
+	bool ended = false;
+	int64_t sum = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < data.len; i++) {
+		char next = (char)data.data[i];
+
+		ended |= next == '\n';
+		if (next == '\n')
+			r = take_line(c, &sum);
+		else if (c->len == sizeof(c->line) - 1)
+			r = refuse();
+		else if (c->len || (next != ' ' && next != '\t'))
+			c->line[c->len++] = next;
+	}
+	if (r == 0 && c->len)
+		r = check_line(c);
+	if (r == 0 && ended)
+		r = add(fs, c, sum, flags);
+	if (r < 0)
+		c->len = 0;
+	return r;
+}
+
+/* The line ends that has not. REQUIRES: lock. */
+static int end_line(struct fs *fs, struct counter *c, int flags)
+{
+	return c->len ? take(fs, c, bytes_str("\n"), flags) : 0;
+}
+
 static int counter_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 			size_t size, off_t off)
 {
@@ -95,11 +190,14 @@ static int counter_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	r = patience_lock(&c->lock);
 	if (r < 0)
 		return r;
-	r = load(c);
+	r = end_line(fs, c, 0);
+	if (r == 0)
+		r = load(c);
 	n = (size_t)snprintf(text, sizeof(text), "%lld\n", (long long)c->value);
 	at = (size_t)((uint64_t)off >= c->base ? (uint64_t)off - c->base
 					       : (uint64_t)off);
 	pthread_mutex_unlock(&c->lock);
+	changed_wait_put(fs, &c->place);
 	if (r < 0)
 		return r;
 	at = at < n ? at : n;
@@ -108,77 +206,57 @@ static int counter_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	return 0;
 }
 
-static bool is_blank(uint8_t c)
-{
-	return c == ' ' || c == '\t' || c == '\n';
-}
-
-/* A whole decimal number with blanks around it. */
-static int parse(struct bytes data, int64_t *delta)
-{
-	char text[32], *end;
-
-	while (data.len && is_blank(data.data[data.len - 1]))
-		data.len--;
-	while (data.len && is_blank(data.data[0])) {
-		data.data++;
-		data.len--;
-	}
-	if (!data.len || data.len >= sizeof(text) ||
-	    memchr(data.data, '\0', data.len))
-		goto bad;
-	memcpy(text, data.data, data.len);
-	text[data.len] = '\0';
-	errno = 0;
-	*delta = strtoll(text, &end, 10);
-	if (errno || *end)
-		goto bad;
-	return 0;
-bad:
-	return why(-EINVAL, "a counter takes a decimal number of 64 bits to "
-			    "add to it");
-}
-
-/* REQUIRES: lock. */
-static int add(struct fs *fs, struct counter *c, int64_t delta, bool sync)
-{
-	const struct place *p = &c->place;
-	struct change change = {.op = CHANGE_INCREMENT,
-				.family = p->family,
-				.qualifier = p->qualifier,
-				.ts = TS_AUTO,
-				.delta = delta};
-	struct mutation m = {.row = p->row, .changes = &change, .nchanges = 1};
-	int r = changed_mutate(fs, p, &m, sync ? MUTATE_SYNC : 0);
-
-	if (r < 0)
-		return r;
-	c->value = change.result_int;
-	c->known = true;
-	return 0;
-}
-
 static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
 			 off_t off, int flags)
 {
 	struct counter *c = (struct counter *)f;
-	int64_t delta = 0;
-	int r = parse(data, &delta);
+	int r = patience_lock(&c->lock);
 
-	if (r == 0)
-		r = patience_lock(&c->lock);
 	if (r < 0)
 		return r;
-	r = add(fs, c, delta, flags & O_DSYNC);
+	if (!(flags & O_APPEND) && (uint64_t)off != c->end)
+		r = end_line(fs, c, flags);
+	c->end = (uint64_t)off + data.len;
 	if (r == 0)
-		c->base = (uint64_t)off + data.len;
+		r = take(fs, c, data, flags);
+	if (r == 0 && flags & O_DSYNC)
+		r = end_line(fs, c, flags);
 	pthread_mutex_unlock(&c->lock);
 	changed_wait_put(fs, &c->place);
 	return r;
 }
 
+static int counter_flush(struct fs *fs, struct open_file *f)
+{
+	struct counter *c = (struct counter *)f;
+	int r = patience_lock(&c->lock);
+
+	if (r < 0)
+		return r;
+	r = end_line(fs, c, 0);
+	pthread_mutex_unlock(&c->lock);
+	changed_wait_put(fs, &c->place);
+	return r;
+}
+
+static void counter_release(struct fs *fs, struct open_file *f)
+{
+	struct counter *c = (struct counter *)f;
+	int r;
+
+	pthread_mutex_lock(&c->lock);
+	r = end_line(fs, c, 0);
+	pthread_mutex_unlock(&c->lock);
+	/* It has no caller to tell. */
+	if (r < 0)
+		fs_note_error(fs, "release", c->place.node, NULL, r);
+}
+
 static const struct file_ops counter_ops = {
 	.read = counter_read,
 	.write = counter_write,
+	.flush = counter_flush,
+	.fsync = counter_flush,
+	.release = counter_release,
 	.free = counter_free,
 };

@@ -66,6 +66,46 @@ load helper
 	PY
 }
 
+# A line is a number, in however many parts it is written.
+@test "a number that is written byte by byte is one" {
+	a_column
+	printf '12\n-2\n' | dd bs=1 of="$C/counter" status=none
+	[ "$(cat "$C/counter")" = 10 ]
+	# The last one needs no newline.
+	printf ' -9' | dd bs=1 of="$C/counter" status=none
+	[ "$(cat "$C/counter")" = 1 ]
+	printf '7' >> "$C/counter"
+	[ "$(cat "$C/counter")" = 8 ]
+	python3 - "$C/counter" <<-'PY'
+	import os, sys
+	fd = os.open(sys.argv[1], os.O_RDWR)
+	os.write(fd, b"1")
+	os.write(fd, b"2")
+	assert os.pread(fd, 100, 0) == b"20\n"
+	os.pwrite(fd, b"1", 0)
+	os.pwrite(fd, b"2", 0)
+	os.fsync(fd)
+	os.write(fd, b"1\n2\n3")
+	os.close(fd)
+	PY
+	[ "$(cat "$C/counter")" = 29 ]
+}
+
+@test "what cannot become a number fails the write that brings it" {
+	a_column
+	run ! bash -c "printf 1x > '$C/counter'"
+	run ! dd bs=9 of="$C/counter" <<< $'1\n2x'
+	run ! bash -c "echo > '$C/counter'"
+	run ! bash -c "printf %040d 1 > '$C/counter'"
+	[ "$(cat "$C/counter")" = 0 ]
+	run ! dd if=/dev/stdin bs=1 of="$C/counter" <<<-
+	grep 'close .*/counter: EINVAL\|write .*/counter: EINVAL' \
+		"$M/.cellfs/errors"
+	echo text > "$C/latest"
+	run ! bash -c "printf 1 > '$C/counter'"
+	[ "$(cat "$C/latest")" = text ]
+}
+
 @test "a value that is not 8 bytes is no counter" {
 	a_column
 	echo text > "$C/latest"
