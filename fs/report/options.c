@@ -17,7 +17,7 @@ static int parse_bytes(const char *name, const char *text, uint64_t *out)
 
 	errno = 0;
 	n = strtoull(text, &end, 10);
-	if (errno || end == text || text[0] == '-')
+	if (errno || !isdigit((unsigned char)text[0]))
 		goto bad;
 	if (*end) {
 		unit = strchr(units, tolower((unsigned char)*end));
@@ -50,7 +50,7 @@ static int parse_number(const char *name, const char *text, int base,
 
 	errno = 0;
 	*out = strtoul(text, &end, base);
-	if (errno || end == text || *end || text[0] == '-' || *out > max)
+	if (errno || !isdigit((unsigned char)text[0]) || *end || *out > max)
 		return why(-EINVAL, "%s=%s: a number%s is wanted", name, text,
 			   base == 8 ? " in octal, such as 022," : "");
 	return 0;
@@ -64,7 +64,8 @@ static int parse_seconds(const char *name, const char *text, double *out)
 	char *end;
 	double s = strtod(text, &end);
 
-	if (text[0] < '0' || text[0] > '9' || *end || !(s <= SECONDS_MAX))
+	if (text[strspn(text, "0123456789.")] || !*text || *end ||
+	    !(s <= SECONDS_MAX))
 		return why(-EINVAL,
 			   "%s=%s: seconds are wanted, 0 to %d, such as 1 or "
 			   "0.5",

@@ -22,7 +22,7 @@ a_row() {
 	a_row
 	is "r d:a 300 three r d:a 200 two" ctl get "$STORE" t r d:a -n 2
 	[ "$(ctl get "$STORE" t r d:a --versions all | wc -l)" -eq 3 ]
-	[ "$(ctl get -n 0 "$STORE" t r d:a | wc -l)" -eq 3 ]
+	[ "$(ctl get -n ALL "$STORE" t r d:a | wc -l)" -eq 3 ]
 	is "r d:a 200 two" ctl get "$STORE" t r d:a --timerange 100..300
 	is "r d:a 200 two" ctl get "$STORE" t r d:a --timerange 100,300
 	is "r d:a 300 three" ctl get "$STORE" t r d:a -t 200..

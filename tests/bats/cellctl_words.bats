@@ -108,6 +108,7 @@ commands() {
 	says 2 "ends before it begins" scan "$none" t --timerange 5..4
 	says 2 "is no number from 1" scan "$none" t --limit 0
 	says 2 "is no number from 1" scan "$none" t --versions -1
+	says 2 "is no number from 1" get "$none" t r --versions 0
 	says 2 "is no number from 1 to 4294967295" get "$none" t r -n 4294967296
 	says 2 "no FAMILY:QUALIFIER" put "$none" t r d v
 	says 2 "no FAMILY:QUALIFIER" get_counter "$none" t r d

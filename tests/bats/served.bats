@@ -19,7 +19,7 @@ both() {
 	ctl put "$M" T r f:q one 1
 	ctl put "$STORE" T r f:q two 2
 	echo three > "$M/T/r/f/q/3"
-	[ "$(both get -n 0 @ T r | sort | uniq -c | awk '{print $1}')" = "2
+	[ "$(both get -n all @ T r | sort | uniq -c | awk '{print $1}')" = "2
 2
 2" ]
 	[ "$(both get -v @ T r f:q)" = "three

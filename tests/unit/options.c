@@ -66,6 +66,7 @@ TEST(sizes_have_units)
 	assert_refused("s m -o cache=", "cache");
 	assert_refused("s m -o cache=0", "cache");
 	assert_refused("s m -o cache=-1", "cache");
+	assert_refused("s m -o cache=\t-1", "cache");
 	assert_refused("s m -o cache=5x", "cache");
 	assert_refused("s m -o cache=5kk", "cache");
 	assert_refused("s m -o cache=99999999999G", "cache");
@@ -103,6 +104,8 @@ TEST(what_is_wrong_is_named)
 	assert_refused("s m -o uid=", "uid");
 	assert_refused("s m -o uid=7x", "uid");
 	assert_refused("s m -o uid=-7", "uid");
+	assert_refused("s m -o uid=\t-18446744073709551615", "uid");
+	assert_refused("s m -o attr_timeout=0x1", "attr_timeout=0x1");
 	assert_refused("s m -o uid=4294967295", "uid");
 	assert_refused("s m -o uid=99999999999999999999", "uid");
 	assert_refused("s m -o umask=9", "octal");

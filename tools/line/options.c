@@ -27,7 +27,7 @@ static int take_versions(struct request *rq, const char *arg)
 	uint64_t n = 0;
 	int code = EXIT_DONE;
 
-	rq->all_versions = !strcasecmp(arg, "all") || !strcmp(arg, "0");
+	rq->all_versions = !strcasecmp(arg, "all");
 	if (!rq->all_versions)
 		code = parse_count(arg, UINT32_MAX, &n);
 	rq->spec.versions = (uint32_t)n;
