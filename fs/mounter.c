@@ -79,7 +79,7 @@ struct process {
 	gid_t group;
 	bool quiet;
 	struct fuse_session *session;
-	unsigned device; /* the mount's st_dev; 0 = not known */
+	int abort; /* open_abort(); -1 = not to be had */
 };
 
 /* A mount's number, which the daemon is not asked for; 0 if there is none. */
@@ -116,21 +116,25 @@ static int mount_connections(void)
  * Over io_uring none would be. So the connection is ended here, and stays mounted: by
  * the file that fusectl has for that, which is the user's, where systems mount it.
  * The mount itself is not opened, or who unmounts it now would be told that it is busy.
+ *
+ * The file is opened when it is mounted: later its number may be another mount's, as
+ * that of who starts again where the daemon has died.
  */
-static void end_requests(const struct process *p)
+static int open_abort(unsigned device)
 {
+	int fd, connections;
 	char path[64];
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort",
-		 p->device);
+		 device);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "%u/abort", p->device);
-		fd = openat(mount_connections(), path, O_WRONLY | O_CLOEXEC);
+	connections = fd < 0 ? mount_connections() : -1;
+	if (connections >= 0) {
+		snprintf(path, sizeof(path), "%u/abort", device);
+		fd = openat(connections, path, O_WRONLY | O_CLOEXEC);
+		close(connections);
 	}
-	if (fd >= 0)
-		(void)!write(fd, "1", 1);
+	return fd;
 }
 
 static void mount_asked(struct process *p)
@@ -149,7 +153,7 @@ static void mount_asked(struct process *p)
 	if (p->session && !fuse_session_mount(p->session, p->mountpoint))
 		fd = fuse_session_fd(p->session);
 	if (fd >= 0)
-		p->device = device_of(p->mountpoint);
+		p->abort = open_abort(device_of(p->mountpoint));
 	send_byte(p->socket, ASK_MOUNT, fd);
 	if (fd >= 0)
 		close(fd);
@@ -174,8 +178,8 @@ static void run(struct process *p)
 		else if (asked == ASK_UNMOUNT && p->session)
 			fuse_session_unmount(p->session);
 	}
-	if (asked == ASK_MOUNT && p->device)
-		end_requests(p);
+	if (asked == ASK_MOUNT && p->abort >= 0)
+		(void)!write(p->abort, "1", 1);
 	_exit(0);
 }
 
@@ -199,7 +203,8 @@ int mounter_start(struct mounter *m, const struct fuse_args *args,
 				    .mountpoint = mountpoint,
 				    .user = user,
 				    .group = group,
-				    .quiet = quiet};
+				    .quiet = quiet,
+				    .abort = -1};
 
 		descriptors_close(ends[1]);
 		run(&p);

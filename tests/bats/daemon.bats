@@ -132,6 +132,23 @@ traced() {
 	DAEMON=
 }
 
+# The kernel gives the next mount the number of one that has gone.
+@test "who sees to a daemon's death ends no later mount" {
+	local mounter number
+
+	mounter=$(pgrep -P "$DAEMON" -x cellfs-mounter)
+	kill -STOP "$mounter"
+	kill -KILL "$DAEMON"
+	wait "$DAEMON" || true
+	fusermount3 -u -z "$M"
+	mount_store
+	number=$(stat -c %d "$M")
+	kill -CONT "$mounter"
+	settled gone "$mounter"
+	mkdir "$M/T"
+	[ "$(stat -c %d "$M")" -eq "$number" ]
+}
+
 @test "a store in use names the pid that holds it" {
 	mkdir "$T/other"
 	run "$CELLFS" "$STORE" "$T/other"
