@@ -422,8 +422,16 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 	end = mount_down(&m);
 	if (end < 0)
 		log_error("the store could not be closed: %s", store_why());
-	else if (m.mounted)
+	if (r == 0 && mountpoint_is_dead(o->mountpoint)) {
+		r = -ENOTCONN;
+		log_error("%s has lost its connection to the kernel, which "
+			  "somebody has ended (fusectl, abort), and is still "
+			  "mounted: start cellfs anew, or run "
+			  "\"fusermount3 -u -z %s\"",
+			  o->mountpoint, o->mountpoint);
+	} else if (end == 0 && m.mounted) {
 		log_notice("unmounted %s from %s", o->store, o->mountpoint);
+	}
 	return r < 0 || end < 0;
 }
 

@@ -10,7 +10,9 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/value/why.h"
@@ -240,6 +242,18 @@ int mountpoint_each(int (*each)(void *arg, const char *store,
 			r = each(arg, m.at.source, m.at.mountpoint);
 	mounts_close(&m);
 	return r;
+}
+
+bool mountpoint_is_dead(const char *path)
+{
+	const struct timespec step = {.tv_nsec = 100000000};
+	struct statfs st;
+	int looks = 10;
+
+	/* umount -f ends the connection before it unmounts. */
+	while (looks && statfs(path, &st) < 0 && errno == ENOTCONN && --looks)
+		nanosleep(&step, NULL);
+	return !looks;
 }
 
 /* Is it, by /proc/self/mountinfo, a mount of type fuse.cellfs? */

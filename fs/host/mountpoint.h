@@ -17,6 +17,11 @@
  */
 int mountpoint_prepare(const char *path);
 /*
+ * Is something mounted there, and stays so, whose connection has ended? For a process
+ * that may open nothing there any more.
+ */
+bool mountpoint_is_dead(const char *path);
+/*
  * Finds where a store is mounted: @path is a directory of a mount of cellfs, or
  * the store's own directory. Uses the kernel's list of mounts, which is always
  * up to date. 1 and *out (the caller frees), 0, or a negative errno: -ENOTCONN

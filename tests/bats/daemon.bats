@@ -149,6 +149,20 @@ traced() {
 	[ "$(stat -c %d "$M")" -eq "$number" ]
 }
 
+@test "a daemon whose connection somebody has ended says so, and is no success" {
+	local abort code=0
+
+	abort=/sys/fs/fuse/connections/$(stat -c %d "$M")/abort
+	[ -w "$abort" ] || skip "$abort is not there"
+	echo 1 >"$abort"
+	wait "$DAEMON" || code=$?
+	DAEMON=
+	[ "$code" -eq 1 ]
+	grep "$M has lost its connection" "$LOG"
+	grep -F "fusermount3 -u -z $M" "$LOG"
+	fusermount3 -u -z "$M"
+}
+
 @test "a store in use names the pid that holds it" {
 	mkdir "$T/other"
 	run "$CELLFS" "$STORE" "$T/other"
