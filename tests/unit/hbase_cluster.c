@@ -10,9 +10,9 @@
 #include "store/hbase/cluster/regions.h"
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/admin_messages.h"
-#include "store/os/patience.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_server.h"
+#include "tests/unit/gone_caller.h"
 
 /*
  * A clock that the tests set forward, and sleeps do. It is so far ahead of the
@@ -447,11 +447,6 @@ TEST(the_calls_of_a_request_end_in_time_together)
 	patience_begin_request();
 	assert_int_equal(admin_tables(c, no_table, NULL), 0);
 	end(&m, c);
-}
-
-static bool is_gone(int32_t who)
-{
-	return who == 7;
 }
 
 TEST(nobody_waits_for_a_caller_who_is_gone)

@@ -10,8 +10,8 @@
 #include "store/hbase/calls/range_scan.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "tests/unit/hbase_server.h"
+#include "tests/unit/gone_caller.h"
 #include "store/os/clock.h"
-#include "store/os/patience.h"
 
 #define SCANS_MAX 8
 #define PATIENCE_MS 60000
@@ -140,11 +140,6 @@ static void *accept_all(void *arg)
 	while (n)
 		pthread_join(visitors[--n].thread, NULL);
 	return NULL;
-}
-
-static bool is_gone(int32_t who)
-{
-	return who;
 }
 
 /*

@@ -6,9 +6,9 @@
 #include "tests/unit/unit.h"
 #include "store/hbase/transport/socket.h"
 #include "store/os/clock.h"
-#include "store/os/patience.h"
 #include "store/value/why.h"
 #include "tests/unit/hbase_server.h"
+#include "tests/unit/gone_caller.h"
 
 #define HOST "master.example"
 
@@ -126,11 +126,6 @@ TEST(a_silent_resolver_is_left_at_the_deadline)
 	close(server);
 }
 
-static bool is_gone(int32_t who)
-{
-	return true;
-}
-
 /* Nor does he wait for the resolver, or for a connection. */
 TEST(a_silent_resolver_is_left_by_who_is_gone)
 {
@@ -140,7 +135,7 @@ TEST(a_silent_resolver_is_left_by_who_is_gone)
 	int server = server_listen(&port), wake = socket_wake_new();
 
 	silence(true);
-	patience_begin_request_of(0, is_gone);
+	patience_begin_request_of(1, is_gone);
 	assert_int_equal(socket_connect(os_posix(), HOST, port, until), -EINTR);
 	assert_int_equal(socket_poll(os_posix(), wake, wake, false, until,
 				     &can_receive, &can_send),

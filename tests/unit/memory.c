@@ -3,12 +3,12 @@
  * drafts. All of it ordered and bounded.
  */
 #include "tests/unit/unit.h"
+#include "tests/unit/gone_caller.h"
 #include "fs/kernel/node.h"
 #include "fs/memory/draft.h"
 #include "fs/memory/overlay.h"
 #include "fs/memory/scratch.h"
 #include "fs/memory/values.h"
-#include "store/os/patience.h"
 #include "store/value/why.h"
 #include "fs/text/sorted.h"
 
@@ -711,17 +711,12 @@ TEST(handles_of_one_value_share_it)
 	values_release(&vs);
 }
 
-static bool is_gone(int32_t who)
-{
-	return true;
-}
-
 /* Of a value that another fetches, as this thread does meanwhile. */
 static int fetch_beside(void *arg, struct buf *out)
 {
 	struct value *v;
 
-	patience_begin_request_of(0, is_gone);
+	patience_begin_request_of(1, is_gone);
 	assert_int_equal(values_open(arg, str("k"), 4, fetch_beside, arg, &v),
 			 -EINTR);
 	patience_begin_request();

@@ -1,8 +1,8 @@
 /* Namespaces, and tables that are emptied. */
 #include "tests/unit/unit.h"
 #include "tests/unit/engine.h"
+#include "tests/unit/gone_caller.h"
 #include "store/front/backend.h"
-#include "store/os/patience.h"
 
 EACH_TEST_IN(setup, teardown);
 
@@ -58,11 +58,6 @@ TEST(each_byte_of_a_name_is_looked_at)
 	assert_int_equal(store_namespace_create(the.store, bytes_str("_")), 0);
 }
 
-static bool is_gone(int32_t who)
-{
-	return true;
-}
-
 /* Another makes or changes a table, and waits for a server. */
 TEST(who_is_gone_waits_for_no_change_of_tables)
 {
@@ -74,7 +69,7 @@ TEST(who_is_gone_waits_for_no_change_of_tables)
 	assert_int_equal(table_open(the.store, bytes_str("u"), &t), 0);
 	assert_int_equal(table_schema(t, &schema), 0);
 	pthread_mutex_lock(&the.store->schema_lock);
-	patience_begin_request_of(0, is_gone);
+	patience_begin_request_of(1, is_gone);
 	assert_int_equal(store_table_create(the.store, bytes_str("v"), NULL),
 			 -EINTR);
 	assert_int_equal(

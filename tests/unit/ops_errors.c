@@ -1,17 +1,12 @@
 /* Which failures .cellfs/errors has, and in what words. */
 #include "tests/unit/kernel.h"
+#include "tests/unit/gone_caller.h"
 
 #include "fs/memory/write_state.h"
-#include "store/os/patience.h"
 
 EACH_TEST_IN(world_set_up, world_tear_down);
 
 static int failing; /* a change, by this; 0 = none does */
-
-static bool is_gone(int32_t who)
-{
-	return true;
-}
 
 static struct open_file
 	*beside; /* what a killed caller writes during a change */
@@ -24,7 +19,7 @@ static void meanwhile(void)
 	beside = NULL;
 	if (!f)
 		return;
-	patience_begin_request_of(0, is_gone);
+	patience_begin_request_of(1, is_gone);
 	assert_int_equal(f->ops->write(world.fs, f, bytes_str("1"), 0, 0),
 			 -EINTR);
 	assert_int_equal(f->ops->flush(world.fs, f), -EINTR);
