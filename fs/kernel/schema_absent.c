@@ -27,7 +27,8 @@ static void forget(struct schema_absence *a)
 	a->maker = 0;
 	a->promised = false;
 	a->until_ms = 0;
-	a->any = a->asked = false;
+	a->any = false;
+	a->asked = false;
 }
 
 /* What is known of the table, under the lock: NULL when that is nothing. */
