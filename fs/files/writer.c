@@ -27,30 +27,19 @@ void writer_free(struct open_file *f)
 	free(w);
 }
 
-/*
- * A scratch file that is open is kept. One that was removed meanwhile is as in join(),
- * but who neither writes nor makes it would read nothing: -ENOENT.
- */
-static int hold_scratch(const struct writer *w, bool write)
+/* One that is a cell by now is to be looked up as that: -ESTALE or -ENOENT. */
+static int hold_scratch(const struct writer *w)
 {
-	struct scratch *s = w->fs->writes->scratch;
 	const struct place *p = &w->place;
-	int r = scratch_hold(s, p->node);
+	int r = scratch_hold(w->fs->writes->scratch, p->node);
 
-	if (r == -ESTALE)
-		r = gone_tell(&w->fs->gone, w->opener, place_walked(p),
-			      monotonic_ms());
-	if (r != -ENOENT || !write)
-		return r;
-	r = scratch_add(s, p->node, S_IFREG | 0600, w->edit.by, 0);
-	if (r == 0 || r == -EEXIST)
-		r = scratch_hold(s, p->node);
-	scratch_unname(s, p->node);
-	return r;
+	return r == -ESTALE ? gone_tell(&w->fs->gone, w->opener,
+					place_walked(p), monotonic_ms())
+			    : r;
 }
 
 /* Sets the writer's type and the longest content that the file may have. */
-static int type_of(struct writer *w, int flags, size_t *len_max)
+static int type_of(struct writer *w, size_t *len_max)
 {
 	const struct place *p = &w->place;
 	int r = place_file_writable(p);
@@ -70,7 +59,7 @@ static int type_of(struct writer *w, int flags, size_t *len_max)
 		return store_health(w->fs->store);
 	case NODE_SCRATCH:
 		w->type = WRITER_SCRATCH;
-		return hold_scratch(w, flags & (O_WRONLY | O_RDWR | O_CREAT));
+		return hold_scratch(w);
 	default:
 		return place_computed(p);
 	}
@@ -99,7 +88,7 @@ static int writer_new(struct fs *fs, const struct place *p, int flags,
 			       bytes_of(&w, sizeof(w)));
 	if (err)
 		goto fail;
-	err = type_of(w, flags, &len_max);
+	err = type_of(w, &len_max);
 	if (err)
 		goto fail;
 	draft_init(&w->draft, &fs->budget, len_max);

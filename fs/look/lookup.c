@@ -57,7 +57,8 @@ static int stat_dir(struct fs *fs, const struct place *p, struct stat *st)
 
 int fs_stat(struct fs *fs, const struct place *p, struct stat *st)
 {
-	bool is_dir = place_is_dir(p) && p->kind != NODE_SCRATCH_DIR;
+	bool is_dir =
+		place_is_dir(p) && (p->kind != NODE_SCRATCH_DIR || p->detached);
 	int r, pending = 0;
 
 	if (p->node == FUSE_ROOT_ID)

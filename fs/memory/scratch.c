@@ -19,7 +19,7 @@ struct file {
 	struct buf content; /* its len is attr.size */
 	uint32_t holds;
 	bool named;
-	bool replaced; /* and its node is there */
+	bool known; /* a file's node is there */
 	bool retired;
 	bool frozen;
 };
@@ -141,6 +141,7 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 		return -ENOMEM;
 	f->attr = attr;
 	f->named = true;
+	f->known = S_ISREG(mode);
 	touch(f);
 	err = sorted_node_init(&f->by_node, bytes_of(NULL, 0),
 			       bytes_of(&node, sizeof(node)));
@@ -168,7 +169,7 @@ fail:
 /* REQUIRES: lock. */
 static void free_unused(struct scratch *s, struct file *f)
 {
-	if (!f->named && !f->replaced && !f->holds)
+	if (!f->named && !f->holds && (!f->known || f->retired))
 		file_free(s, f);
 }
 
@@ -189,23 +190,12 @@ void scratch_unname(struct scratch *s, uint64_t node)
 	lose_name(s, node, false);
 }
 
-void scratch_replaced(struct scratch *s, uint64_t node)
-{
-	struct file *f = lock_file(s, node);
-
-	if (f) {
-		f->named = false;
-		f->replaced = true;
-	}
-	pthread_mutex_unlock(&s->lock);
-}
-
 void scratch_forget(struct scratch *s, uint64_t node)
 {
 	struct file *f = lock_file(s, node);
 
 	if (f) {
-		f->replaced = false;
+		f->known = false;
 		free_unused(s, f);
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -9,10 +9,10 @@
  * is made in it.
  *
  * The names are entries of the overlay; here are attributes and content, by
- * node id, which is never reused. A file is kept while it has a name or is
- * open, and one that was replaced while the kernel knows it. A file that was
- * renamed to a cell is retired: programs that have it open keep it, and its node
- * stands for the cell from then on.
+ * node id, which is never reused. A file is kept while it has a name, is open, or
+ * its node is there: who has found it opens it, though it was removed or replaced
+ * meanwhile. A file that was renamed to a cell is retired: programs that have it open
+ * keep it, and its node stands for the cell from then on.
  *
  * At most bytes_max in all, and no more than the budget has left for one
  * client: beyond that -ENOSPC, in words. lost_found.h says what becomes of them at
@@ -60,13 +60,7 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 		gid_t gid);
 /* Notes that the file lost its name. No effect if there is no such file. */
 void scratch_unname(struct scratch *s, uint64_t node);
-/*
- * The same of a file that another has replaced. By rename(2) its name is there at
- * every moment, and who found the old file opens that one: it stays until
- * scratch_forget(), when its node is no more, which can be so already.
- */
-void scratch_replaced(struct scratch *s, uint64_t node);
-/* Of a file that has a name nothing is done. */
+/* Its node is no more, before or after it lost its name. */
 void scratch_forget(struct scratch *s, uint64_t node);
 /* It lost its name; then scratch_getattr() does not find it, a change is -ESTALE. */
 void scratch_retire(struct scratch *s, uint64_t node);

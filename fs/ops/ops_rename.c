@@ -67,13 +67,7 @@ static void drop_target(struct fs *fs, const struct move *mv)
 	if (!mv->to_exists || !mv->to.node)
 		return;
 	(void)moved_settle(fs, mv->to.node);
-	if (place_is_dir(&mv->to)) {
-		scratch_unname(fs->writes->scratch, mv->to.node);
-		return;
-	}
-	scratch_replaced(fs->writes->scratch, mv->to.node);
-	if (!nodes_known(fs->nodes, mv->to.node, false))
-		scratch_forget(fs->writes->scratch, mv->to.node);
+	scratch_unname(fs->writes->scratch, mv->to.node);
 }
 
 /*

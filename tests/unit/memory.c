@@ -365,7 +365,7 @@ TEST(overlay_renames_onto_another_without_a_gap)
 
 static struct budget plenty = {.max = 1ull << 40};
 
-TEST(scratch_lives_while_named_or_held)
+TEST(scratch_lives_while_named_held_or_known)
 {
 	struct scratch *s = scratch_new(0, &plenty);
 	struct scratch_attr a;
@@ -383,34 +383,24 @@ TEST(scratch_lives_while_named_or_held)
 	assert_int_equal(a.size, 6);
 	assert_int_equal(scratch_read(s, 5, out, 1, 5), 1);
 	scratch_drop(s, 5);
+	/* Who has found it opens it. */
+	assert_int_equal(scratch_hold(s, 5), 0);
+	scratch_forget(s, 5);
+	assert_int_equal(scratch_getattr(s, 5, &a), 1);
+	scratch_drop(s, 5);
 	assert_int_equal(scratch_getattr(s, 5, &a), 0);
 	assert_int_equal(scratch_read(s, 5, out, 1, 0), -ESTALE);
 	assert_int_equal(scratch_bytes(s), 0);
-	/* One that nobody has open goes with its name. */
+	/* The node can go first. */
 	assert_int_equal(scratch_add(s, 6, S_IFREG, 0, 0), 0);
+	scratch_forget(s, 6);
+	assert_int_equal(scratch_getattr(s, 6, &a), 1);
 	scratch_unname(s, 6);
 	assert_int_equal(scratch_getattr(s, 6, &a), 0);
-	assert_int_equal(scratch_bytes(s), 0);
-	scratch_free(s);
-}
-
-TEST(scratch_that_was_replaced_lives_until_its_node_is_no_more)
-{
-	struct scratch *s = scratch_new(0, &plenty);
-	struct scratch_attr a;
-
-	assert_int_equal(scratch_add(s, 5, S_IFREG, 0, 0), 0);
-	/* It has its name yet. */
-	scratch_forget(s, 5);
-	assert_int_equal(scratch_getattr(s, 5, &a), 1);
-	scratch_replaced(s, 5);
-	assert_int_equal(scratch_hold(s, 5), 0);
-	scratch_drop(s, 5);
-	assert_int_equal(scratch_hold(s, 5), 0);
-	scratch_forget(s, 5);
-	assert_int_equal(scratch_getattr(s, 5, &a), 1);
-	scratch_drop(s, 5);
-	assert_int_equal(scratch_getattr(s, 5, &a), 0);
+	/* Nobody tells of a directory's node. */
+	assert_int_equal(scratch_add(s, 7, S_IFDIR, 0, 0), 0);
+	scratch_unname(s, 7);
+	assert_int_equal(scratch_getattr(s, 7, &a), 0);
 	assert_int_equal(scratch_bytes(s), 0);
 	scratch_free(s);
 }
@@ -469,6 +459,7 @@ static int fill_scratch(size_t bytes_max, size_t len)
 	}
 	/* The room is given back, as much as was taken. */
 	scratch_unname(s, 5);
+	scratch_forget(s, 5);
 	assert_int_equal(scratch_bytes(s), 0);
 	scratch_free(s);
 	return r;

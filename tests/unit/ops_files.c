@@ -901,31 +901,40 @@ TEST(a_walk_is_known_when_the_kernel_has_forgotten_its_way)
 	assert_int_not_equal(column[0], column[1]);
 }
 
-TEST(a_scratch_file_that_was_removed_is_opened_once_at_most)
+/* Who has found it opens it, and writes into what nobody else finds. */
+TEST(a_scratch_file_that_was_removed_is_there_until_the_kernel_forgets_it)
 {
-	struct fuse_open_in in = {.flags = O_RDONLY};
-	uint64_t row, node, renamed, handle;
+	uint64_t row, node, handle;
 
 	row = a_row_with_a_cell(NULL);
 	assert_int_equal(make_file(row, ".tmp"), 0);
-	renamed = looked_up(row, ".tmp");
-	assert_int_equal(rename_in(row, ".tmp", ".other"), 0);
-	assert_int_equal(ask(FUSE_UNLINK, row, NOTHING, name_of(".other")), 0);
-	assert_int_equal(make_file(row, ".tmp"), 0);
-	node = looked_up(row, ".tmp");
+	node = given();
 	assert_int_equal(ask(FUSE_UNLINK, row, NOTHING, name_of(".tmp")), 0);
-	/* One walk finds both by one name. */
-	assert_int_equal(ask(FUSE_OPEN, renamed, ARGS(in), NOTHING), -ESTALE);
-	assert_int_equal(ask(FUSE_OPEN, node, ARGS(in), NOTHING), -ENOENT);
-	/* Who writes may be making it, and finds no name absent. */
-	in.flags = O_WRONLY;
-	assert_int_equal(ask(FUSE_OPEN, node, ARGS(in), NOTHING), -ESTALE);
 	handle = opened_file(node, O_WRONLY);
 	assert_int_equal(write_byte(node, handle), 0);
 	closed_file(node, handle);
+	handle = opened_file(node, O_RDONLY);
+	assert_reads(node, handle, 0, "x");
+	closed_file(node, handle);
 	assert_int_equal(look(row, ".tmp"), 0);
 	assert_int_equal(given(), 0);
+	forget(node);
 	assert_false(scratch_any(world.fs->writes->scratch));
+	assert_int_equal(errors_total(world.fs->errors), 0);
+}
+
+/* It becomes a cell as it is opened, twice in one walk. */
+TEST(a_scratch_file_that_is_no_more_is_opened_once_at_most)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	uint64_t row, node;
+
+	row = a_row_with_a_cell(NULL);
+	assert_int_equal(make_file(row, ".tmp"), 0);
+	node = given();
+	scratch_retire(world.fs->writes->scratch, node);
+	assert_int_equal(ask(FUSE_OPEN, node, ARGS(in), NOTHING), -ESTALE);
+	assert_int_equal(ask(FUSE_OPEN, node, ARGS(in), NOTHING), -ENOENT);
 	assert_int_equal(errors_total(world.fs->errors), 0);
 }
 

@@ -43,25 +43,33 @@ static void removed_when_empty(void)
 	WORKS(rmdir("f"));
 }
 
-static void removed_while_open_dir(void)
+static void removed_while_open_dir(const char *dir)
 {
 	struct stat st;
-	int fd = must_open("f/q", O_RDONLY | O_DIRECTORY);
+	int fd = must_open(dir, O_RDONLY | O_DIRECTORY);
 	DIR *d;
 
-	WORKS(rmdir("f/q"));
+	WORKS(rmdir(dir));
 	FAILS(ENOENT, openat(fd, "5", O_WRONLY | O_CREAT, 0644));
 	FAILS(ENOENT, openat(fd, "a.tmp", O_WRONLY | O_CREAT, 0644));
 	FAILS(ENOENT, mkdirat(fd, "x", 0755));
 	WANT(fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_nlink == 0);
+	WORKS(fchmod(fd, 0755));
 	d = fdopendir(fd);
 	WANT(d != NULL);
 	while (d && readdir(d))
 		;
 	if (d)
 		WORKS(closedir(d));
-	WORKS(mkdir("f/q", 0755));
-	WORKS(rmdir("f/q"));
+	WORKS(mkdir(dir, 0755));
+	WORKS(rmdir(dir));
+}
+
+static void removed_while_open_dirs(void)
+{
+	removed_while_open_dir("f/q");
+	WORKS(mkdir("f/.d", 0755));
+	removed_while_open_dir("f/.d");
 }
 
 static unsigned count(DIR *d, const char *name)
@@ -177,7 +185,7 @@ const struct posix_case directory_cases[] = {
 	{"mkdir makes what is not there", made_once, false},
 	{"rmdir removes what is empty", removed_when_empty, false},
 	{"nothing is made in a directory that was removed",
-	 removed_while_open_dir, false},
+	 removed_while_open_dirs, false},
 	{"each name is listed once, from any place on", listed_once, false},
 	{"names that stay are listed while others go", removed_while_listed,
 	 false},
@@ -268,16 +276,18 @@ static void open_and_renamed(void)
 	FAILS(ENOENT, open("a.tmp", O_RDONLY));
 }
 
-/* Whoever found the old file before the rename opens that one. */
-static void found_before(void)
+/* Whoever found the old file before it lost its name opens that one. */
+static void found_before(bool removed)
 {
 	char path[64], text[8];
 	struct stat st;
 	int found, fd;
 
 	put("a.tmp", "old");
-	put("b.tmp", "new");
 	found = must_open("a.tmp", O_PATH);
+	if (removed)
+		WORKS(unlink("a.tmp"));
+	put("b.tmp", "new");
 	WORKS(rename("b.tmp", "a.tmp"));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
 	for (int i = 0; i < 2; i++) {
@@ -285,11 +295,22 @@ static void found_before(void)
 		WANT(st.st_size == 3 && st.st_nlink == 0);
 		WORKS(fd = open(path, O_RDWR));
 		WANT(read(fd, text, sizeof(text)) == 3 && text[0] == 'o');
+		WANT(pwrite(fd, "x", 1, 1) == 1);
 		WORKS(close(fd));
 	}
 	WORKS(close(found));
 	WANT(holds("a.tmp", "new"));
 	WORKS(unlink("a.tmp"));
+}
+
+static void found_before_replaced(void)
+{
+	found_before(false);
+}
+
+static void found_before_removed(void)
+{
+	found_before(true);
 }
 
 const struct posix_case rename_cases[] = {
@@ -301,6 +322,7 @@ const struct posix_case rename_cases[] = {
 	 false},
 	{"another row is another device", other_row, false},
 	{"a descriptor goes along", open_and_renamed, false},
-	{"who found what is replaced opens that", found_before, false},
+	{"who found what is replaced opens that", found_before_replaced, false},
+	{"who found what is removed opens that", found_before_removed, false},
 	{0},
 };
