@@ -317,7 +317,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 			goto out;
 		n = node_at(ns, index);
 		n->kind = kind;
-		n->ino = ino;
+		n->ino = ino ? ino : id_of(n, index);
 		n->table = table;
 		ns->puts += kind == NODE_PUT;
 		if (table)

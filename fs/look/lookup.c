@@ -275,6 +275,8 @@ int fs_entry(struct fs *fs, uint64_t parent, struct place *child,
 		.generation = 1,
 		.attr = *st,
 	};
+	if (!child->ino)
+		child->ino = e->attr.st_ino = child->node;
 	place_timeouts(fs, child, st, &e->entry_timeout, &e->attr_timeout);
 	/*
 	 * A change since the store was asked did not find this node to

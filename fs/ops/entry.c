@@ -169,6 +169,8 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 			scratch_unname(scratch, child->node);
 	}
 	if (r)
+	/* Its node's: a hash of its name is that of who has the name next. */
+	child->ino = 0;
 		nodes_forget(fs->nodes, child->node, 1);
 	else
 		(void)changed_entries_later(fs, child->parent);

@@ -76,8 +76,9 @@ static void drop_target(struct fs *fs, const struct move *mv)
  */
 static int add_target(struct fs *fs, const struct move *mv)
 {
-	struct overlay_entry e = {
-		.node = mv->from.node, .ino = mv->to.ino, .kind = NODE_SCRATCH};
+	struct overlay_entry e = {.node = mv->from.node,
+				  .ino = mv->from.node,
+				  .kind = NODE_SCRATCH};
 	struct bytes key = bytes_str(mv->to.name);
 
 	memcpy(e.name, mv->to.name, sizeof(e.name));
@@ -88,10 +89,10 @@ static int add_target(struct fs *fs, const struct move *mv)
 
 /* Renames an entry of the overlay; it has a name at every moment. */
 static int rename_entry(struct fs *fs, const struct move *mv, uint8_t kind,
-			struct bytes key)
+			uint64_t ino, struct bytes key)
 {
 	struct overlay_entry e = {
-		.node = mv->from.node, .ino = mv->to.ino, .kind = kind};
+		.node = mv->from.node, .ino = ino, .kind = kind};
 	int r;
 
 	memcpy(e.name, mv->to.name, sizeof(e.name));
@@ -125,7 +126,8 @@ static int scratch_to_scratch(struct fs *fs, const struct move *mv)
 		return -ENOTEMPTY;
 	r = dir ? 0 : may_be_scratch(fs, mv);
 	if (!r)
-		r = rename_entry(fs, mv, mv->from.kind, bytes_str(mv->to.name));
+		r = rename_entry(fs, mv, mv->from.kind, mv->from.ino,
+				 bytes_str(mv->to.name));
 	if (!r)
 		drop_target(fs, mv);
 	return r;
@@ -331,7 +333,7 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 		goto out;
 	}
 	drop_target(fs, mv);
-	r = move_node(fs, mv, NODE_SCRATCH, mv->to.ino);
+	r = move_node(fs, mv, NODE_SCRATCH, mv->from.node);
 out:
 	buf_free(&hold);
 	return r;
@@ -540,7 +542,7 @@ static int move_directory(struct fs *fs, const struct move *mv)
 			    : 0;
 	if (r)
 		return r;
-	r = rename_entry(fs, mv, mv->to.kind, place_key(&mv->to));
+	r = rename_entry(fs, mv, mv->to.kind, mv->to.ino, place_key(&mv->to));
 	/* A cell was put since. */
 	return r == -ENOENT ? -EXDEV : r;
 }

@@ -313,6 +313,43 @@ static void found_before_removed(void)
 	found_before(true);
 }
 
+static ino_t number_of(const char *path)
+{
+	struct stat st = {0};
+
+	WORKS(stat(path, &st));
+	return st.st_ino;
+}
+
+/* mv(1), cp(1) and rsync(1) take files of one number for the same file. */
+static void keeps_number(void)
+{
+	ino_t dir, file, moved;
+
+	WORKS(mkdir(".a", 0755));
+	put(".a/x", "one");
+	dir = number_of(".a");
+	file = number_of(".a/x");
+	WORKS(rename(".a", ".b"));
+	WANT(number_of(".b") == dir && number_of(".b/x") == file);
+	WORKS(mkdir(".a", 0755));
+	put(".a/x", "two");
+	WANT(number_of(".a") != dir && number_of(".a/x") != file);
+	WORKS(rename(".b/x", "y.tmp"));
+	WANT(number_of("y.tmp") == file);
+	/* A version that is put again has the number that it had. */
+	put("f/q/5", "five");
+	file = number_of("f/q/5");
+	WORKS(rename("f/q/5", "5.bak"));
+	moved = number_of("5.bak");
+	put("f/q/5", "anew");
+	WANT(number_of("f/q/5") == file && moved != file);
+	WORKS(rename("5.bak", "6.bak"));
+	WANT(number_of("6.bak") == moved);
+	put("5.bak", "another");
+	WANT(number_of("5.bak") != moved);
+}
+
 const struct posix_case rename_cases[] = {
 	{"a name renamed onto itself changes nothing", onto_itself, true},
 	{"what is renamed takes the other's place", replaces, true},
@@ -324,5 +361,7 @@ const struct posix_case rename_cases[] = {
 	{"a descriptor goes along", open_and_renamed, false},
 	{"who found what is replaced opens that", found_before_replaced, false},
 	{"who found what is removed opens that", found_before_removed, false},
+	{"what is scratch keeps its number, and no other gets it", keeps_number,
+	 false},
 	{0},
 };
