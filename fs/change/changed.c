@@ -751,6 +751,7 @@ bool changed_entries_later(struct fs *fs, uint64_t dir)
 	uint64_t twin;
 
 	set_time(fs, dir);
+	scratch_touch(fs->writes->scratch, dir);
 	if (!nodes_outside_put(fs->nodes, dir, &twin))
 		return false;
 	invalidate_inode(fs->invalidator, twin, false);

@@ -248,6 +248,18 @@ void scratch_drop(struct scratch *s, uint64_t node)
 	pthread_mutex_unlock(&s->lock);
 }
 
+void scratch_touch(struct scratch *s, uint64_t node)
+{
+	struct file *f;
+
+	if (!s->count)
+		return;
+	f = lock_file(s, node);
+	if (f)
+		touch(f);
+	pthread_mutex_unlock(&s->lock);
+}
+
 bool scratch_any(struct scratch *s)
 {
 	return s->count;

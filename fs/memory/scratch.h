@@ -72,6 +72,9 @@ int scratch_say_moved(void);
 int scratch_hold(struct scratch *s, uint64_t node);
 void scratch_drop(struct scratch *s, uint64_t node);
 
+/* The directory got or lost an entry. No effect if it is none of these. */
+void scratch_touch(struct scratch *s, uint64_t node);
+
 /* Is there a file? Without the lock. */
 bool scratch_any(struct scratch *s);
 /* 1 and *a, or 0. Fast if there are no files. */

@@ -164,6 +164,32 @@ static void of_a_directory(void)
 	WANT(moved_on("f", &st));
 }
 
+static void of_a_scratch_directory(void)
+{
+	const struct timespec to[2] = {{100, 0}, {100, 0}};
+	struct stat st;
+
+	WORKS(mkdir(".d", 0755));
+	st = seen(".d");
+	a_moment();
+	put(".d/a", "x");
+	WANT(moved_on(".d", &st));
+	WORKS(rename(".d/a", ".d/b"));
+	WANT(moved_on(".d", &st));
+	WORKS(rename(".d/b", "b.tmp"));
+	WANT(moved_on(".d", &st));
+	WORKS(rename("b.tmp", ".d/b"));
+	WANT(moved_on(".d", &st));
+	WORKS(unlink(".d/b"));
+	WANT(moved_on(".d", &st));
+	WORKS(mkdir(".d/d", 0755));
+	WANT(moved_on(".d", &st));
+	put(".d/d/a", "x");
+	WANT(!moved_on(".d", &st));
+	WORKS(utimensat(AT_FDCWD, ".d", to, 0));
+	WANT(seen(".d").st_mtim.tv_sec == 100);
+}
+
 /* What fails, and what looks only. */
 static void of_an_unchanged_directory(void)
 {
@@ -188,6 +214,8 @@ const struct posix_case time_cases[] = {
 	{"a scratch file keeps its time and mode", of_scratch, false},
 	{"a directory is newer when a name comes or goes", of_a_directory,
 	 false},
+	{"a scratch directory too, until it is given a time",
+	 of_a_scratch_directory, false},
 	{"a call that fails makes no directory newer",
 	 of_an_unchanged_directory, false},
 	{0},
