@@ -134,11 +134,28 @@ int entry_may_be_scratch(struct fs *fs, const struct place *dir,
 				  kind_of(level)->home);
 }
 
+/* What is made in a setgid directory has its group, and a directory that bit too. */
+static gid_t group_in(struct fs *fs, const struct place *dir, gid_t own,
+		      mode_t *mode)
+{
+	struct stat st;
+
+	if (place_stat_blank(fs, dir, &st) <= 0)
+		return own;
+	(void)writer_stat_scratch(fs, dir->node, &st);
+	if (!(st.st_mode & S_ISGID))
+		return own;
+	if (S_ISDIR(*mode))
+		*mode |= S_ISGID;
+	return st.st_gid;
+}
+
 int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 		      struct place *child, mode_t mode,
 		      struct fuse_entry_param *e)
 {
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+	uid_t uid = fuse_req_ctx(req)->uid;
+	gid_t gid = group_in(fs, dir, fuse_req_ctx(req)->gid, &mode);
 	struct scratch *scratch = fs->writes->scratch;
 	struct stat st;
 	int r;
@@ -152,25 +169,25 @@ int entry_add_scratch(struct fs *fs, fuse_req_t req, const struct place *dir,
 	if (r)
 		return r;
 	child->kind = S_ISDIR(mode) ? NODE_SCRATCH_DIR : NODE_SCRATCH;
+	/* Its node's: a hash of its name is that of who has the name next. */
+	child->ino = 0;
 	r = place_stat_blank(fs, child, &st);
 	if (r <= 0)
 		return r ? r : -ENOENT;
 	st.st_mode = mode;
-	st.st_uid = ctx->uid;
-	st.st_gid = ctx->gid;
+	st.st_uid = uid;
+	st.st_gid = gid;
 	place_stat_force(fs, &st);
 	r = fs_entry(fs, child->parent, child, &st, e);
 	if (r)
 		return r;
-	r = scratch_add(scratch, child->node, mode, ctx->uid, ctx->gid);
+	r = scratch_add(scratch, child->node, mode, uid, gid);
 	if (!r) {
 		r = directories_make(fs, child);
 		if (r)
 			scratch_unname(scratch, child->node);
 	}
 	if (r)
-	/* Its node's: a hash of its name is that of who has the name next. */
-	child->ino = 0;
 		nodes_forget(fs->nodes, child->node, 1);
 	else
 		(void)changed_entries_later(fs, child->parent);

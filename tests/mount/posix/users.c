@@ -283,6 +283,38 @@ static void by_umask(void)
 	WANT(stat("a.tmp", &st) == 0 && (st.st_mode & 0777) == 0600);
 }
 
+/* What it is made with, and the group of the directory it is made in. */
+static bool is_made_in(const char *dir, const char *name, bool as_dir)
+{
+	char path[80];
+	struct stat st, above;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (as_dir)
+		WORKS(mkdir(path, 0755));
+	else
+		put(path, "x");
+	return stat(dir, &above) == 0 && stat(path, &st) == 0 &&
+	       st.st_gid == above.st_gid &&
+	       (st.st_mode & 07777) == (as_dir ? 02755 : 0644);
+}
+
+static void setgid_directory(void)
+{
+	if (geteuid() != 0)
+		return;
+	table_of(02755);
+	WANT(is_made_in(".", "a.tmp", false));
+	WANT(is_made_in("R", ".d", true));
+	WANT(is_made_in("R/.d", "a", false));
+	WORKS(chown("R/.d", 0, MEMBER));
+	WORKS(chmod("R/.d", 02755));
+	WANT(is_made_in("R/.d", "d", true));
+	WANT(is_made_in("R/.d/d", "a", false));
+	clear("a.tmp");
+	drop_table();
+}
+
 const struct posix_case user_cases[] = {
 	{"owner, group and others may what the table's mode says", by_mode,
 	 false},
@@ -290,5 +322,6 @@ const struct posix_case user_cases[] = {
 	{"who may not read a scratch file makes no cell of it", by_file, false},
 	{"in a sticky table who may write does not delete", sticky, false},
 	{"umask holds for tables and scratch files", by_umask, false},
+	{"a setgid directory hands on its group", setgid_directory, false},
 	{0},
 };
