@@ -174,6 +174,24 @@ gone_and_read() {
 	done
 }
 
+# As on any filesystem, which has a file that nobody finds.
+@test "what is written into a removed file is in none, though that is opened anew" {
+	local file
+	for file in f:q f/q/5 f/.note; do
+		mkdir -p "$M/T/R/f/q"
+		echo old > "$M/T/R/$file"
+		exec 7< "$M/T/R/$file"
+		rm "$M/T/R/$file"
+		echo gone > /proc/self/fd/7
+		[ ! -e "$M/T/R/$file" ]
+		echo another > "$M/T/R/$file"
+		echo gone > /proc/self/fd/7
+		[ "$(cat "$M/T/R/$file")" = another ]
+		exec 7<&-
+		rm "$M/T/R/$file"
+	done
+}
+
 # long_values N: rows l1 to lN with a value of 5 MiB each.
 long_values() {
 	local i
