@@ -317,7 +317,6 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 			goto out;
 		n = node_at(ns, index);
 		n->kind = kind;
-		n->ino = ino ? ino : id_of(n, index);
 		n->table = table;
 		ns->puts += kind == NODE_PUT;
 		if (table)
@@ -328,6 +327,7 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 	n->believed = true;
 	show_nothing(n);
 	*id = id_of(n, index);
+	n->ino = ino ? ino : *id;
 	if (kind == NODE_VERSION)
 		r = note_age(ns, index);
 	if (r < 0)

@@ -96,8 +96,8 @@ uint64_t nodes_secret(const struct nodes *ns);
 /*
  * The child @name of @parent, made if there is none, with nlookup + 1. A node
  * of that name with another kind or table is detached first. @table is
- * NODE_TABLE's (a reference is taken for a new node), else NULL. @ino 0 is its id.
- * 0; -ESTALE if @parent is no node; -ENOMEM.
+ * NODE_TABLE's (a reference is taken for a new node), else NULL. @ino is its number
+ * from now on; 0: its id. 0; -ESTALE if @parent is no node; -ENOMEM.
  */
 int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		uint8_t kind, uint64_t ino, struct fstable *table,

@@ -487,6 +487,7 @@ static int move_snapshot(struct fs *fs, const struct move *mv)
 {
 	struct fstable *ft = mv->from_dir.table;
 	struct buf from = {0}, to = {0};
+	uint64_t node;
 	int r;
 
 	if (mv->to_dir.node != mv->from_dir.node ||
@@ -502,7 +503,13 @@ static int move_snapshot(struct fs *fs, const struct move *mv)
 					  buf_bytes(&from), buf_bytes(&to));
 	buf_free(&from);
 	buf_free(&to);
-	return r ? r : move_node(fs, mv, mv->from.kind, mv->to.ino);
+	if (!r)
+		r = move_node(fs, mv, mv->from.kind, mv->to.ino);
+	/* What is looked up beneath it from now on has numbers of the new name. */
+	if (!r && nodes_find(fs->nodes, mv->to_dir.node, bytes_str(mv->to.name),
+			     &node))
+		invalidate_names(fs->invalidator, node);
+	return r;
 }
 
 static int move_directory(struct fs *fs, const struct move *mv)

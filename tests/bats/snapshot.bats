@@ -97,6 +97,30 @@ c" ]
 	run -1 rmdir "$M/T/.snapshot"
 }
 
+are_two_files() {
+	! [ "$1" -ef "$2" ]
+}
+
+# diff(1) and cp(1) do not look into files of one number.
+@test "the next snapshot of a name is another than the one renamed from it" {
+	local s file
+	not_over_hbase "it renames no snapshot"
+	a_table
+	for s in T/.snapshot .snapshot; do
+		file=a/f:q
+		[ "$s" != .snapshot ] || file=T/a/f:q
+		fill old
+		mkdir "$M/$s/a"
+		[ "$(cat "$M/$s/a/$file")" = old ]
+		mv "$M/$s/a" "$M/$s/b"
+		fill new
+		mkdir "$M/$s/a"
+		[ "$(cat "$M/$s/a/$file")" = new ]
+		settled are_two_files "$M/$s/a/$file" "$M/$s/b/$file"
+		run -1 diff "$M/$s/a/$file" "$M/$s/b/$file"
+	done
+}
+
 @test "views chain behind a snapshot" {
 	not_over_hbase "it takes no snapshot of all tables"
 	a_table
