@@ -325,15 +325,31 @@ static int try_append(struct cells_rows *rs, struct mutation *m)
 		   (const char *)c->family.data);
 }
 
+/* Would the store accept the lines since the last call? */
+static bool are_taken(struct cells_rows *rs)
+{
+	struct mutation m = {.changes = rs->changes + rs->tried,
+			     .nchanges = rs->nchanges - rs->tried};
+
+	for (size_t i = 0; i < m.nchanges; i++)
+		if (m.changes[i].op == CHANGE_APPEND)
+			return false;
+	point(rs);
+	m.row = rs->rows[0].row;
+	return table_mutate_try(rs->table, &m) >= 0;
+}
+
 /*
- * Asks the store about each line since the last call, so that the bad one is
- * known. Only appends can be too much together.
+ * Asks the store about the lines since the last call: together, then about each, so
+ * that the bad one is known. Only appends can be too much together.
  */
 static int try_lines(struct cells_rows *rs)
 {
 	const uint8_t *p = rs->bytes.data + rs->tried_bytes;
 	int r = 0;
 
+	if (are_taken(rs))
+		rs->tried = rs->nchanges;
 	for (; rs->tried < rs->nchanges; rs->tried++) {
 		struct change one = rs->changes[rs->tried];
 		struct mutation m = {

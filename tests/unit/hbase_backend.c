@@ -116,6 +116,98 @@ TEST(a_put_looks_at_its_column_alone)
 	end(&c);
 }
 
+/* Changes of three rows, of which the first has two, by many_of(). */
+struct rows {
+	struct change of_first[2], second, third;
+	struct mutation m[3];
+};
+
+static void many_of(struct rows *rows)
+{
+	*rows = (struct rows){
+		.of_first = {a_put("a", "p", TS_AUTO, "1"),
+			     a_put("b", "q", TS_AUTO, "2")},
+		.second = a_put("a", "q", TS_AUTO, "3"),
+		.third = a_put("a", "q", TS_AUTO, "4"),
+	};
+	rows->m[0] = (struct mutation){.row = bytes_str("r1"),
+				       .changes = rows->of_first,
+				       .nchanges = 2};
+	rows->m[1] = change_of("r2", &rows->second);
+	rows->m[2] = change_of("r3", &rows->third);
+}
+
+/* One call asks for all columns, one puts into all rows, whatever the order. */
+static void assert_asked_together(bool new_version_behavior)
+{
+	const struct change cell = a_put("a", "q", FUTURE, "");
+	struct played_cluster c = {.new_version_behavior = new_version_behavior,
+				   .cells = &cell,
+				   .ncells = 1};
+	struct rows rows;
+	size_t done;
+
+	many_of(&rows);
+	begin(&c);
+	assert_int_equal(table_mutate_many(c.t, rows.m, 3, 0, &done), 0);
+	assert_int_equal(done, 3);
+	assert_true(rows.of_first[0].ts_given == FUTURE + 1);
+	assert_true(rows.of_first[1].ts_given < FUTURE);
+	assert_true(rows.second.ts_given == FUTURE + 1);
+	assert_true(rows.third.ts_given == FUTURE + 1);
+	assert_int_equal(c.nsent, 4);
+	assert_null(strstr(c.methods, " Get "));
+	assert_non_null(strstr(c.methods, " Multi Multi"));
+	assert_null(strstr(c.methods, " Multi Multi Multi"));
+	/* Each column in the classic order, and in front of it the family. */
+	assert_int_equal(c.raws, new_version_behavior ? 0 : 8);
+	assert_int_equal(c.of_all, 0);
+	end(&c);
+}
+
+TEST(puts_of_many_rows_are_asked_about_together)
+{
+	assert_asked_together(true);
+	assert_asked_together(false);
+}
+
+/* It is put again behind what others have put in between. */
+TEST(one_of_many_puts_that_is_overtaken_is_made_anew)
+{
+	struct played_cluster c = {.new_version_behavior = true,
+				   .overtakes = 1};
+	struct rows rows;
+	size_t done;
+
+	many_of(&rows);
+	begin(&c);
+	assert_int_equal(table_mutate_many(c.t, rows.m, 3, 0, &done), 0);
+	assert_int_equal(done, 3);
+	assert_int_equal(c.overtakes, 0);
+	assert_non_null(strstr(c.methods, " Multi Multi Get Multi"));
+	assert_int_equal(c.nsent, 1);
+	assert_true(bytes_eq(c.sent[0].value, bytes_str("3")));
+	end(&c);
+}
+
+/* Who tries the rest again makes no second version of what is there. */
+TEST(rows_behind_one_that_is_refused_keep_their_times)
+{
+	struct played_cluster c = {.new_version_behavior = true,
+				   .refused_row = "r2"};
+	struct rows rows;
+	size_t done;
+
+	many_of(&rows);
+	begin(&c);
+	assert_int_equal(table_mutate_many(c.t, rows.m, 3, 0, &done), -EINVAL);
+	assert_int_equal(done, 1);
+	assert_true(rows.second.ts == TS_AUTO);
+	assert_true(rows.third.ts == rows.third.ts_given);
+	assert_true(rows.third.ts < TS_MAX);
+	end(&c);
+}
+
 /* Who is to know it before there is a value asks so. */
 TEST(that_no_time_is_left_is_known_before)
 {
@@ -137,6 +229,24 @@ TEST(that_no_time_is_left_is_known_before)
 	change.family = bytes_str("c");
 	assert_int_equal(table_mutate_try(c.t, &m), -EPERM);
 	assert_int_equal(c.nsent, 0);
+	end(&c);
+}
+
+/* Of all columns at once. */
+TEST(that_no_time_is_left_is_asked_once)
+{
+	const struct change last = a_put("b", "q", TS_MAX, "");
+	struct played_cluster c = {
+		.new_version_behavior = true, .cells = &last, .ncells = 1};
+	struct rows rows;
+
+	many_of(&rows);
+	begin(&c);
+	assert_int_equal(table_mutate_try(c.t, &rows.m[0]), -EOVERFLOW);
+	assert_non_null(strstr(store_why(), "no timestamp is left"));
+	c.ncells = 0;
+	assert_int_equal(table_mutate_try(c.t, &rows.m[0]), 1);
+	assert_null(strstr(c.methods, " Get "));
 	end(&c);
 }
 

@@ -70,7 +70,9 @@ struct played_cluster {
 	_Atomic bool is_dropped; /* the table, by another client */
 	bool takes_sum;		 /* what comes is one */
 	const char *refusal;	 /* what a server says to changes, or NULL */
-	bool declines;		 /* it finds that conditions do not hold */
+	bool declines;		 /* it finds that conditions do not hold, */
+	unsigned overtakes;	 /* or so many of them */
+	const char *refused_row; /* one that is refused, once */
 	/* Into which families a user puts who may not read: "all", "a", "none". */
 	const char *writes_unread;
 	/* So many changes are taken, and not answered. */
@@ -90,6 +92,7 @@ struct played_cluster {
 	size_t nsent;
 	bool wants_lengths;  /* the last scan of the table, of its values */
 	unsigned of_all;     /* scans of it that ask for no range of columns */
+	unsigned raws;	     /* gets that ask for what is deleted, too */
 	unsigned compacting; /* so often it says that it is at it */
 	bool is_compacted;
 	/* The tables that were made of a snapshot, or dropped, last: */
@@ -247,6 +250,101 @@ static inline struct pb_fault denial(const struct played_cluster *c,
 	return f;
 }
 
+#define RESULTS_MAX 8
+
+/* Of gets: the cells of each. True, or it is of changes. */
+static inline bool answer_gets(struct played_cluster *c, int fd,
+			       const struct server_request *q)
+{
+	struct pb_action_result results[RESULTS_MAX] = {0};
+	struct pb_region_result region = {
+		.here = true, .results = {.items = results, .n = 0}};
+	const struct pb_multi_response answer = {
+		.regions = {.items = &region, .n = 1}};
+	struct pb_multi_request m;
+	struct pb_region_action of;
+	struct pb_action one;
+	struct buf cells = {0};
+	struct encoder e = {.out = &cells};
+
+	assert_int_equal(proto_take(q->message, &pb_multi_request, &m), 0);
+	assert_int_equal(proto_next(&m.regions, &of), 1);
+	while (proto_next(&of.actions, &one) > 0 && one.get.here) {
+		struct pb_action_result *out = &results[region.results.n];
+		size_t before = cells.len;
+		struct pb_attribute attribute;
+		struct decoder block;
+		struct cell cell;
+		bool raw;
+
+		assert_true(region.results.n < RESULTS_MAX);
+		raw = proto_next(&one.get.attributes, &attribute) > 0;
+		c->raws += raw;
+		c->of_all += raw && !names(one.get.filter, "ColumnRangeFilter");
+		put_cells(c, one.get.columns, &e);
+		block = decoder_of(
+			bytes_of(cells.data + before, cells.len - before));
+		*out = (struct pb_action_result){.here = true,
+						 .index = one.index,
+						 .result = {.here = true}};
+		while (cells.len > before && cellblock_next(&block, &cell) > 0)
+			out->result.cells++;
+		region.results.n++;
+	}
+	if (region.results.n)
+		server_answer_cells(fd, q->id, &pb_multi_response, &answer,
+				    buf_bytes(&cells));
+	buf_free(&cells);
+	return region.results.n;
+}
+
+/* Of several rows, or of those that go as singles: false if it is of one alone. */
+static inline bool answer_rows(struct played_cluster *c, int fd,
+			       const struct server_request *q)
+{
+	struct pb_region_result regions[RESULTS_MAX] = {0};
+	struct pb_action_result singles[RESULTS_MAX] = {0};
+	bool has_singles = false;
+	struct pb_multi_response answer = {.regions = {.items = regions}};
+	struct pb_multi_request m;
+	struct pb_region_action of;
+	struct pb_action one;
+
+	assert_int_equal(proto_take(q->message, &pb_multi_request, &m), 0);
+	while (proto_next(&m.regions, &of) > 0) {
+		struct pb_region_result *out = &regions[answer.regions.n++];
+
+		assert_true(answer.regions.n <= RESULTS_MAX);
+		*out = (struct pb_region_result){.here = true};
+		if (!of.atomic) {
+			out->results.items = singles;
+			while (proto_next(&of.actions, &one) > 0)
+				singles[out->results.n++] =
+					(struct pb_action_result){
+						.here = true,
+						.index = one.index};
+			has_singles = true;
+			continue;
+		}
+		assert_int_equal(proto_next(&of.actions, &one), 1);
+		if (c->refused_row &&
+		    bytes_eq(one.mutation.row, bytes_str(c->refused_row))) {
+			out->fault = (struct pb_fault){
+				true, bytes_str("x.DoNotRetryIOException"),
+				bytes_str("it is Monday")};
+		} else if (of.condition.here && c->overtakes) {
+			c->overtakes--;
+		} else {
+			out->processed = true;
+		}
+	}
+	if (answer.regions.n < 2 && !has_singles)
+		return false;
+	c->refused_row = NULL;
+	server_answer(fd, q->id, &pb_multi_response, &answer);
+	return true;
+}
+
 /* Keeps what was sent. */
 static inline void answer_multi(struct played_cluster *c, int fd,
 				const struct server_request *q)
@@ -266,6 +364,8 @@ static inline void answer_multi(struct played_cluster *c, int fd,
 	};
 	struct decoder cells;
 
+	if (answer_gets(c, fd, q))
+		return;
 	pthread_mutex_lock(&c->lock);
 	assert_int_equal(buf_set(&c->bytes, q->cells), 0);
 	cells = decoder_of(buf_bytes(&c->bytes));
@@ -277,7 +377,8 @@ static inline void answer_multi(struct played_cluster *c, int fd,
 				 1);
 	}
 	pthread_mutex_unlock(&c->lock);
-	server_answer(fd, q->id, &pb_multi_response, &answer);
+	if (!answer_rows(c, fd, q))
+		server_answer(fd, q->id, &pb_multi_response, &answer);
 }
 
 static inline void answer_description(struct played_cluster *c, int fd,

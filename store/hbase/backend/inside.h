@@ -139,6 +139,21 @@ int hbase_newest(struct table *t, struct bytes row, struct bytes family,
 		 struct bytes qualifier, bool whole, bool raw, uint32_t nth,
 		 int64_t *ts);
 
+/* Is the change a put whose timestamp is to be above that of all versions? */
+static inline bool change_asks_newest(const struct change *c)
+{
+	return c->op == CHANGE_PUT && c->ts == TS_AUTO;
+}
+#define NEWEST_UNASKED (-2)
+/*
+ * What the timestamps of these puts are to be above, asked for together: *out, which
+ * its caller frees, has it for each change of the @n mutations, one behind the other:
+ * -1 where nothing is there, and NEWEST_UNASKED for other changes. NULL: there are
+ * less than two such puts.
+ */
+int hbase_newest_many(struct table *t, const struct mutation *m, size_t n,
+		      int64_t **out);
+
 /* past.c: 0, or why a scan cannot show the moment that it asks for. */
 int hbase_past(struct table *t, const struct scan_spec *spec);
 
@@ -169,12 +184,14 @@ int hbase_clear_markers(struct table *t, struct change *changes, size_t n);
 /* resolve.c */
 struct row_actions;
 /*
- * Sets ts_given of all changes, and adds them to @out. *guard is the column
+ * Sets ts_given of all changes, and adds them to @out. @newest is what
+ * hbase_newest_many() has for them, or NULL. *guard is the column
  * and moment from which on nothing may be there when they are applied; its op
  * is CHECKS for none.
  */
 int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
-		    struct row_actions *out, struct check *guard);
+		    const int64_t *newest, struct row_actions *out,
+		    struct check *guard);
 /*
  * Do the checks hold now? 1, 0, or an error. *checked is the newest timestamp
  * of the values that were compared, which a put behind the check is not to be

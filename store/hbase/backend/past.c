@@ -131,7 +131,7 @@ static int check_versions(struct table *t, const struct schema *s,
 	proto_init(&pb_scan, &o.scan);
 	filter_add_keys(&filters, true);
 	r = filter_message(&filters, &o.scan.filter);
-	scan_ask_raw(&o.scan);
+	o.scan.attributes = scan_raw();
 	o.scan.versions = INT32_MAX;
 	scan_ask_rows(&o.scan, spec);
 	if (r == 0)

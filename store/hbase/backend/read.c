@@ -1,10 +1,15 @@
 #include <errno.h>
+#include <stdlib.h>
 
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/backend/scan_request.h"
+#include "store/hbase/calls/multi.h"
 #include "store/hbase/calls/range_scan.h"
 #include "store/hbase/cellblock/cellblock.h"
 #include "store/hbase/filters/filter_message.h"
+
+/* So many questions go in one call: a server warns of more than 5,000. */
+#define GETS_MANY 4096
 
 /* Asks for one row, and leaves the answer's cells in *cells until attempt_end(). */
 static int ask(struct table *t, struct pb_get_request *m, struct attempt *call,
@@ -144,7 +149,7 @@ static int raw_scan_new(struct table *t, struct bytes row, struct bytes family,
 	filter_add_keys(&s->filters, true);
 	r = filter_message(&s->filters, &o.scan.filter);
 	o.scan.columns = (struct proto_list){.items = &s->column, .n = 1};
-	scan_ask_raw(&o.scan);
+	o.scan.attributes = scan_raw();
 	o.scan.versions = INT32_MAX;
 	o.scan.start_row = o.scan.stop_row = row;
 	o.scan.include_stop = true;
@@ -231,4 +236,135 @@ int hbase_newest(struct table *t, struct bytes row, struct bytes family,
 	}
 	attempt_end(&call);
 	return r < 0 ? r : found;
+}
+
+/* A question about one column, and what its message points to. */
+struct question {
+	struct pb_column column;
+	struct filter_list filters;
+	size_t at; /* of which change */
+};
+
+struct questions {
+	struct table *t;
+	struct question *all;
+	struct row_actions *rows; /* as they are sent */
+	bool *done;
+	size_t n;
+};
+
+static void questions_free(struct questions *qs)
+{
+	for (size_t i = 0; i < qs->n; i++) {
+		filter_list_free(&qs->all[i].filters);
+		row_actions_free(&qs->rows[i]);
+	}
+	free(qs->all);
+	free(qs->rows);
+	free(qs->done);
+}
+
+/* Asks for the keys of a column: of the newest version, or of all that is stored. */
+static int ask_column(struct questions *qs, struct bytes row, size_t at,
+		      struct bytes family, const struct bytes *qualifier,
+		      bool raw)
+{
+	struct question *q = &qs->all[qs->n];
+	struct row_actions *ra = &qs->rows[qs->n++];
+	struct pb_get get;
+	int r;
+
+	q->at = at;
+	q->column = (struct pb_column){
+		.here = true,
+		.family = family,
+		.qualifiers = {.items = qualifier, .n = raw ? 0 : 1}};
+	proto_init(&pb_get, &get);
+	get.here = true;
+	get.row = ra->row = row;
+	get.columns = (struct proto_list){.items = &q->column, .n = 1};
+	if (raw) {
+		get.attributes = scan_raw();
+		get.versions = INT32_MAX;
+		filter_add_range(&q->filters, *qualifier, true, *qualifier,
+				 true);
+	}
+	filter_add_keys(&q->filters, true);
+	r = filter_message(&q->filters, &get.filter);
+	return r < 0 ? r : row_actions_get(ra, &get);
+}
+
+/* As hbase_newest() would, about each put of the mutation that is to be the newest. */
+static int ask_mutation(struct questions *qs, const struct mutation *m,
+			size_t at)
+{
+	static const struct bytes none = {.data = (const uint8_t *)""};
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+		struct family_attrs attrs;
+		bool raw;
+
+		if (!change_asks_newest(c))
+			continue;
+		r = hbase_family(qs->t, c->family, &attrs);
+		if (r <= 0)
+			continue;
+		raw = !attrs.new_version_behavior;
+		r = ask_column(qs, m->row, at + i, c->family,
+			       c->qualifier.len ? &c->qualifier : &none, raw);
+		if (r == 0 && raw && c->qualifier.len)
+			r = ask_column(qs, m->row, at + i, c->family, &none,
+				       raw);
+	}
+	return r < 0 ? r : 0;
+}
+
+static int ask_all(struct questions *qs, int64_t *newest)
+{
+	struct cluster *c = cluster_of(qs->t);
+	int r = 0;
+
+	for (size_t i = 0, n; r == 0 && i < qs->n; i += n) {
+		n = qs->n - i < GETS_MANY ? qs->n - i : GETS_MANY;
+		r = multi_rows(c, name_of(qs->t), qs->rows + i, n,
+			       DURABILITY_TABLE, qs->done + i);
+	}
+	for (size_t i = 0; r == 0 && i < qs->n; i++) {
+		int64_t *ts = &newest[qs->all[i].at];
+
+		if (*ts == NEWEST_UNASKED || qs->rows[i].newest > *ts)
+			*ts = qs->rows[i].newest;
+	}
+	return r;
+}
+
+int hbase_newest_many(struct table *t, const struct mutation *m, size_t n,
+		      int64_t **out)
+{
+	struct questions qs = {.t = t};
+	size_t changes = 0, puts = 0, at = 0;
+	int r = 0;
+
+	*out = NULL;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < m[i].nchanges; k++, changes++)
+			puts += change_asks_newest(&m[i].changes[k]);
+	if (puts < 2)
+		return 0;
+	*out = calloc(changes, sizeof(**out));
+	qs.all = calloc(2 * puts, sizeof(*qs.all));
+	qs.rows = calloc(2 * puts, sizeof(*qs.rows));
+	qs.done = calloc(2 * puts, sizeof(*qs.done));
+	if (!*out || !qs.all || !qs.rows || !qs.done)
+		r = why(-ENOMEM, "out of memory for changes");
+	for (size_t i = 0; r == 0 && i < changes; i++)
+		(*out)[i] = NEWEST_UNASKED;
+	for (size_t i = 0; r == 0 && i < n; at += m[i++].nchanges)
+		r = ask_mutation(&qs, &m[i], at);
+	if (r == 0)
+		r = ask_all(&qs, *out);
+	questions_free(&qs);
+	return r;
 }

@@ -43,6 +43,8 @@ struct resolver {
 	struct mutation *m;
 	struct row_actions *out;
 	int64_t now_ms, checked;
+	const int64_t
+		*newest; /* of each change, if they were asked for; or NULL */
 	size_t nmarkers; /* so many changes before this one are no puts */
 	/* What is sent, each with its timestamp. */
 	struct change *sent;
@@ -131,9 +133,14 @@ static int resolve_ts(struct resolver *rs, size_t at, struct change *c,
 		c->ts_given = rs->checked;
 	if (c->ts <= TS_MAX || op_adds(c->op) || (c->ts == TS_CLOCK && !one))
 		return 0;
-	r = hbase_newest(rs->t, rs->m->row, c->family, c->qualifier, whole,
-			 !one && !a->new_version_behavior,
-			 one ? deletes_before(rs, at) : 0, &newest);
+	if (rs->newest && rs->newest[at] != NEWEST_UNASKED) {
+		newest = rs->newest[at];
+		r = newest >= 0;
+	} else {
+		r = hbase_newest(rs->t, rs->m->row, c->family, c->qualifier,
+				 whole, !one && !a->new_version_behavior,
+				 one ? deletes_before(rs, at) : 0, &newest);
+	}
 	if (r <= 0)
 		return r;
 	newest += op_writes(c->op);
@@ -306,12 +313,14 @@ static int add(struct resolver *rs)
 }
 
 int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
-		    struct row_actions *out, struct check *guard)
+		    const int64_t *newest, struct row_actions *out,
+		    struct check *guard)
 {
 	struct resolver rs = {
 		.t = t,
 		.m = m,
 		.checked = checked,
+		.newest = newest,
 		.out = out,
 		.now_ms = t->store->ops->now_ms(t->store),
 	};
@@ -358,8 +367,11 @@ static int has_time(struct table *t, struct bytes row, const struct change *c)
 
 int hbase_mutate_try(struct table *t, struct mutation *m)
 {
+	int64_t *newest = NULL;
 	int r = hbase_writable(t);
 
+	if (r == 0)
+		r = hbase_newest_many(t, m, 1, &newest);
 	for (size_t i = 0; i < m->nchanges && r >= 0; i++) {
 		const struct change *c = &m->changes[i];
 		struct family_attrs attrs;
@@ -371,9 +383,14 @@ int hbase_mutate_try(struct table *t, struct mutation *m)
 			r = check_size(c, &attrs);
 		if (r == 0 && op_writes(c->op))
 			r = hbase_may_put(t, m->row, c);
-		if (r == 0 && op_writes(c->op) && c->ts > TS_MAX)
+		if (r < 0 || !op_writes(c->op) || c->ts <= TS_MAX)
+			continue;
+		if (!newest || newest[i] == NEWEST_UNASKED)
 			r = has_time(t, m->row, c);
+		else if (newest[i] >= TS_MAX)
+			r = no_ts_left();
 	}
+	free(newest);
 	return r < 0 ? r : 1;
 }
 

@@ -274,7 +274,7 @@ static int ask_families(struct scan_request *q, struct pb_scan *scan)
 	return 0;
 }
 
-void scan_ask_raw(struct pb_scan *scan)
+struct proto_list scan_raw(void)
 {
 	static const struct pb_attribute raw = {
 		.here = true,
@@ -282,7 +282,7 @@ void scan_ask_raw(struct pb_scan *scan)
 		.value = {.data = (const uint8_t *)"\xff", .len = 1},
 	};
 
-	scan->attributes = (struct proto_list){.items = &raw, .n = 1};
+	return (struct proto_list){.items = &raw, .n = 1};
 }
 
 bool scan_request_wants(const struct scan_request *q, const struct cell *c)
@@ -343,7 +343,7 @@ int scan_request_init(struct scan_request *q, struct table *t,
 	}
 	scan->families_on_demand = false;
 	if (spec->raw)
-		scan_ask_raw(scan);
+		scan->attributes = scan_raw();
 	if (r == 0 && (spec->raw || q->by_filter))
 		r = ask_families(q, scan);
 	return r < 0 ? r : 1;

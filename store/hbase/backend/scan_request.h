@@ -29,10 +29,10 @@ struct scan_request {
 /* Sets the bounds of its rows, which are the spec's. */
 void scan_ask_rows(struct pb_scan *scan, const struct scan_spec *spec);
 /*
- * Has a Scan show what is deleted too, and delete markers: in HBase such a scan is
- * of whole families.
+ * The attributes that have a Scan or Get show what is deleted too, and delete markers:
+ * in HBase that is of whole families.
  */
-void scan_ask_raw(struct pb_scan *scan);
+struct proto_list scan_raw(void);
 /*
  * Is there no row, or no time, between the bounds? HBase would take equal rows
  * for a get. A family may have a range of its own instead of the scan's.

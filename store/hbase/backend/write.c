@@ -196,11 +196,13 @@ static int mutate_once(struct table *t, struct mutation *m, unsigned flags)
 	struct row_actions ra = {.row = m->row};
 	struct check guard;
 	const struct check *k = m->nchecks ? m->checks : NULL;
-	int64_t checked;
-	int r = resolve_checks(t, m, &checked);
+	int64_t checked, *newest = NULL;
+	int r = resolve_checks(t, m, &checked), err;
 
+	if (r == 1 && (err = hbase_newest_many(t, m, 1, &newest)) < 0)
+		r = err;
 	if (r == 1) {
-		r = resolve_changes(t, m, checked, &ra, &guard);
+		r = resolve_changes(t, m, checked, newest, &ra, &guard);
 		if (r == 0 && !k && guard.op != CHECKS)
 			k = &guard;
 		if (r == 0)
@@ -209,6 +211,7 @@ static int mutate_once(struct table *t, struct mutation *m, unsigned flags)
 			r = -EAGAIN;
 	}
 	row_actions_free(&ra);
+	free(newest);
 	return r;
 }
 
@@ -400,20 +403,24 @@ int hbase_mutate(struct table *t, struct mutation *m, unsigned flags)
 	return r;
 }
 
-/* Can the mutation go with others, without a look at what is there? */
+/* Can the mutation go with others, by what was asked for them together? */
 static bool goes_with_others(const struct mutation *m)
 {
-	for (size_t i = 0; i < m->nchanges; i++)
-		if (m->changes[i].ts == TS_AUTO || op_adds(m->changes[i].op) ||
-		    (m->changes[i].op == CHANGE_DELETE &&
-		     m->changes[i].ts > TS_MAX))
+	for (size_t i = 0; i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+
+		if ((c->ts == TS_AUTO && !change_asks_newest(c)) ||
+		    op_adds(c->op) ||
+		    (c->op == CHANGE_DELETE && c->ts > TS_MAX))
 			return false;
+	}
 	return true;
 }
 
 /* Mutations of different rows that go together. */
 struct company {
 	struct row_actions *rows;
+	struct condition *conditions; /* of those that have one */
 	size_t n, max;
 	bool *done;
 	uint16_t *places; /* of rows by their hash: index + 1, 0 = free */
@@ -424,9 +431,10 @@ static int company_new(size_t n, struct company *c)
 	c->n = 0;
 	c->max = n < ROWS_MANY ? n : ROWS_MANY;
 	c->rows = calloc(c->max, sizeof(*c->rows));
+	c->conditions = calloc(c->max, sizeof(*c->conditions));
 	c->done = calloc(c->max, sizeof(*c->done));
 	c->places = calloc((size_t)2 * ROWS_MANY, sizeof(*c->places));
-	if (!c->rows || !c->done || !c->places)
+	if (!c->rows || !c->conditions || !c->done || !c->places)
 		return why(-ENOMEM, "out of memory for changes");
 	return 0;
 }
@@ -434,9 +442,12 @@ static int company_new(size_t n, struct company *c)
 static void company_free(struct company *c)
 {
 	/* The row of which the resolving failed has memory as well. */
-	for (size_t i = 0; c->rows && i < c->max; i++)
+	for (size_t i = 0; c->rows && c->conditions && i < c->max; i++) {
 		row_actions_free(&c->rows[i]);
+		condition_free(&c->conditions[i]);
+	}
 	free(c->rows);
+	free(c->conditions);
 	free(c->done);
 	free(c->places);
 }
@@ -460,28 +471,87 @@ static size_t value_bytes(const struct mutation *m)
 	return n;
 }
 
-/*
- * Fills @c from @m until a mutation cannot go with the others: 0, or why the
- * one behind them is refused.
- */
-static int company_fill(struct table *t, struct mutation *m, struct company *c)
+/* Takes into @c what can go together of @m. */
+static void company_choose(const struct mutation *m, struct company *c)
 {
-	struct check guard;
 	size_t bytes = 0;
-	int r = 0;
 
-	while (r == 0 && c->n < c->max && goes_with_others(&m[c->n])) {
-		struct row_actions *ra = &c->rows[c->n];
+	while (c->n < c->max && goes_with_others(&m[c->n])) {
 		uint16_t *place = company_place(c, m[c->n].row);
 
 		bytes += value_bytes(&m[c->n]);
 		if (*place || (c->n && bytes > BYTES_MANY))
 			break;
-		ra->row = m[c->n].row;
-		r = resolve_changes(t, &m[c->n], 0, ra, &guard);
-		if (r == 0)
-			*place = (uint16_t)++c->n;
+		c->rows[c->n].row = m[c->n].row;
+		*place = (uint16_t)++c->n;
 	}
+}
+
+/* Resolves them: 0, or why one is refused, and then @c has those before it. */
+static int company_resolve(struct table *t, struct mutation *m,
+			   struct company *c)
+{
+	int64_t *newest;
+	struct check guard;
+	size_t at = 0;
+	int r = hbase_newest_many(t, m, c->n, &newest);
+
+	if (r < 0)
+		c->n = 0;
+	for (size_t i = 0; i < c->n; at += m[i++].nchanges) {
+		struct row_actions *ra = &c->rows[i];
+
+		r = resolve_changes(t, &m[i], 0, newest ? newest + at : NULL,
+				    ra, &guard);
+		if (r == 0 && guard.op != CHECKS) {
+			r = condition_new(m[i].row, &guard, true,
+					  &c->conditions[i]);
+			ra->condition = &c->conditions[i].message;
+		}
+		if (r < 0)
+			c->n = i;
+	}
+	free(newest);
+	return r;
+}
+
+/* Each row of which others have put a newer version meanwhile is done alone. */
+static int company_finish(struct table *t, struct mutation *m,
+			  struct company *c, unsigned flags)
+{
+	int r = 1;
+
+	for (size_t i = 0; r > 0 && i < c->n; i++) {
+		if (c->done[i])
+			continue;
+		r = c->rows[i].tries > 1 ? was_applied(t, &m[i])
+					 : hbase_mutate(t, &m[i], flags);
+		c->done[i] = r > 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* What is made anew of rows that are done is to be the same. */
+static void keep_times(const struct company *c, struct mutation *m)
+{
+	for (size_t i = 0; i < c->n; i++)
+		for (size_t k = 0; c->done[i] && k < m[i].nchanges; k++)
+			if (change_asks_newest(&m[i].changes[k]))
+				m[i].changes[k].ts = m[i].changes[k].ts_given;
+}
+
+static int company_send(struct table *t, struct mutation *m, struct company *c,
+			unsigned flags, size_t *done)
+{
+	int r = multi_rows(cluster_of(t), name_of(t), c->rows, c->n,
+			   durability_of(t, flags), c->done);
+
+	if (r == 0)
+		r = company_finish(t, m, c, flags);
+	if (r < 0)
+		keep_times(c, m);
+	for (size_t i = 0; i < c->n && c->done[i]; i++)
+		++*done;
 	return r;
 }
 
@@ -492,18 +562,17 @@ static int many(struct table *t, struct mutation *m, size_t n, unsigned flags,
 	struct company c;
 	int r = company_new(n, &c);
 
-	if (r == 0)
-		r = company_fill(t, m, &c);
+	if (r == 0) {
+		company_choose(m, &c);
+		r = company_resolve(t, m, &c);
+	}
 	/* Those before one that is refused are applied. */
 	if (c.n > 0) {
 		struct why_kept kept;
 		int sent;
 
 		why_keep(&kept);
-		sent = multi_rows(cluster_of(t), name_of(t), c.rows, c.n,
-				  durability_of(t, flags), c.done);
-		for (size_t i = 0; i < c.n && c.done[i]; i++)
-			++*done;
+		sent = company_send(t, m, &c, flags, done);
 		if (sent < 0)
 			r = sent;
 		else

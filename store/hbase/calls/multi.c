@@ -88,6 +88,20 @@ int row_actions_add(struct row_actions *ra, const struct change *c)
 	return !m || e.err ? why(-ENOMEM, "out of memory for a change") : 0;
 }
 
+int row_actions_get(struct row_actions *ra, const struct pb_get *get)
+{
+	struct pb_action *a;
+
+	if (ARRAY_ONE_MORE(ra->actions, ra->n) < 0)
+		return why(-ENOMEM, "out of memory for a question");
+	a = &ra->actions[ra->n++];
+	proto_init(&pb_action, a);
+	a->here = true;
+	a->get = *get;
+	ra->newest = -1;
+	return 0;
+}
+
 void row_actions_free(struct row_actions *ra)
 {
 	for (size_t i = 0; i < ra->n; i++) {
@@ -109,6 +123,8 @@ static void prepare(struct cluster *c, struct row_actions *ra,
 	for (size_t i = 0; i < ra->n; i++) {
 		struct pb_mutation *m = &ra->actions[i].mutation;
 
+		if (!m->here)
+			continue;
 		m->durability = durability;
 		if (m->type == MUTATION_INCREMENT || m->type == MUTATION_APPEND)
 			m->nonce = os_random(cluster_os(c)) | 1;
@@ -223,11 +239,16 @@ int multi_row(struct cluster *c, struct bytes table, struct row_actions *ra,
 }
 
 /*
+ * A server does the actions of one call one after the other, and syncs its log for each:
+ * what is more goes in another call beside it.
+ */
+#define SHARE_ROWS 512
+
+/*
  * The rows that one region has, sent in one call. A row that needs one action
- * only is a single. All singles make one action of the region, for which the
- * server writes to its log once; each of them is atomic by itself. A row that
- * needs several actions makes an action of the region of its own, so that it is
- * atomic too.
+ * only, and no condition, is a single. All singles make one action of the region, for
+ * which the server writes to its log once; each of them is atomic by itself. Any other
+ * row makes an action of the region of its own, so that it is atomic too.
  */
 struct share {
 	struct region *region;
@@ -283,7 +304,7 @@ static int share_init(struct share *s, struct region *at, size_t n)
 /* Adds a row to the share of its region. */
 static int share_add(struct share *s, size_t row, struct row_actions *ra)
 {
-	bool single = ra->n == 1;
+	bool single = ra->n == 1 && !ra->condition;
 	struct buf *cells = single ? &s->single_cells : &s->cells;
 
 	if (buf_append(cells, ra->cells.data, ra->cells.len) < 0)
@@ -294,11 +315,15 @@ static int share_add(struct share *s, size_t row, struct row_actions *ra)
 		s->single_rows[s->nsingles++] = row;
 	} else {
 		s->rows[s->n] = row;
-		s->actions[s->n++] = region_action(
+		s->actions[s->n] = region_action(
 			s,
 			(struct proto_list){.items = ra->actions, .n = ra->n},
 			true);
+		if (ra->condition)
+			s->actions[s->n].condition = *ra->condition;
+		s->n++;
 	}
+	ra->tries++;
 	return 0;
 }
 
@@ -307,13 +332,13 @@ struct shares {
 	size_t n;
 };
 
-/* The region's share, with room for @n rows; NULL: no memory. */
+/* A share of the region that is not full, with room for @n rows; NULL: no memory. */
 static struct share *share_of(struct shares *ss, struct region *at, size_t n)
 {
 	struct share *s;
 
 	for (size_t i = 0; i < ss->n; i++)
-		if (ss->all[i].region == at)
+		if (ss->all[i].region == at && ss->all[i].n <= SHARE_ROWS)
 			return &ss->all[i];
 	if (ARRAY_ONE_MORE(ss->all, ss->n) < 0)
 		return NULL;
@@ -354,10 +379,24 @@ static void note(int r, const struct failure *one, int *first,
 	*f = *one;
 }
 
+/* Reads the @n cells that a row's get has found. */
+static int take_found(struct row_actions *ra, struct decoder *cells, uint32_t n)
+{
+	struct cell cell;
+	int r = 1;
+
+	for (; n && (r = cellblock_next(cells, &cell)) > 0; n--)
+		if (cell.ts > ra->newest)
+			ra->newest = cell.ts;
+	return r ? r : why(-EPROTO, "a server sent fewer cells than it said");
+}
+
 /* Reads what the server says of each row that went with others. */
 static int take_singles(struct share *s, struct pb_region_result *region,
-			bool *done, int *first, struct failure *f)
+			struct row_actions *ra, bool *done, int *first,
+			struct failure *f)
 {
+	struct decoder cells = decoder_of(s->call.rpc.answer.cells);
 	struct pb_action_result one;
 	struct failure why_not;
 	int r;
@@ -370,10 +409,15 @@ static int take_singles(struct share *s, struct pb_region_result *region,
 		if (one.index >= s->nsingles)
 			return why(-EPROTO, "a server speaks of a change that "
 					    "it was not asked for");
-		if (one.fault.here)
+		if (one.fault.here) {
 			note(fail(&one.fault, &why_not), &why_not, first, f);
-		else
-			done[s->single_rows[one.index]] = true;
+			continue;
+		}
+		r = take_found(&ra[s->single_rows[one.index]], &cells,
+			       one.result.cells);
+		if (r < 0)
+			return r;
+		done[s->single_rows[one.index]] = true;
 	}
 	for (size_t i = 0; r == 0 && !*first && i < s->nsingles; i++)
 		if (!done[s->single_rows[i]])
@@ -383,7 +427,8 @@ static int take_singles(struct share *s, struct pb_region_result *region,
 }
 
 /* Reads what the server says of each row of a share. */
-static int take_share(struct share *s, bool *done, struct failure *f)
+static int take_share(struct share *s, struct row_actions *ra, bool *done,
+		      struct failure *f)
 {
 	struct pb_multi_response m;
 	struct pb_region_result region;
@@ -395,7 +440,7 @@ static int take_share(struct share *s, bool *done, struct failure *f)
 	if (r == 0 && s->nsingles) {
 		r = next_result(&m, &region);
 		if (r > 0)
-			r = take_singles(s, &region, done, &first, f);
+			r = take_singles(s, &region, ra, done, &first, f);
 	}
 	for (size_t i = 1; i < s->n && r >= 0; i++) {
 		struct failure one;
@@ -405,7 +450,8 @@ static int take_share(struct share *s, bool *done, struct failure *f)
 		if (r < 0)
 			break;
 		k = judge(&region, &sums, &one);
-		done[s->rows[i]] = k == 0;
+		done[s->rows[i]] = k == 0 && (!ra[s->rows[i]].condition ||
+					      region.processed);
 		note(k, &one, &first, f);
 	}
 	return r < 0 ? r : first;
@@ -440,7 +486,8 @@ static int send_share(struct cluster *c, struct share *s,
 
 /* Sends all shares, then reads all answers. 0 or the first failure. */
 static int try_shares(struct cluster *c, struct shares *ss,
-		      const struct retry *retry, bool *done, struct failure *f)
+		      struct row_actions *ra, const struct retry *retry,
+		      bool *done, struct failure *f)
 {
 	int result = 0;
 
@@ -455,7 +502,7 @@ static int try_shares(struct cluster *c, struct shares *ss,
 			else if (s->call.rpc.c) {
 				r = attempt_wait(&s->call, &one);
 				if (r == 0)
-					r = take_share(s, done, &one);
+					r = take_share(s, ra, done, &one);
 			}
 			if (r == 0)
 				continue;
@@ -488,7 +535,7 @@ int multi_rows(struct cluster *c, struct bytes table, struct row_actions *ra,
 		f = (struct failure){0};
 		r = divide(c, table, ra, n, done, &retry, &ss);
 		if (r == 0)
-			r = try_shares(c, &ss, &retry, done, &f);
+			r = try_shares(c, &ss, ra, &retry, done, &f);
 		for (size_t i = 0; i < ss.n; i++)
 			share_free(&ss.all[i]);
 		free(ss.all);

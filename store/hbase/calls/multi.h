@@ -2,7 +2,8 @@
  * Changes of rows, by HBase's call Multi.
  *
  * One row with all its changes, at once or not at all and under a condition, or
- * many rows of one table, each of them atomic, to all servers at once.
+ * many rows of one table, each of them atomic and under a condition of its own, to all
+ * servers at once.
  */
 #ifndef CELLFS_STORE_HBASE_CALLS_MULTI_H
 #define CELLFS_STORE_HBASE_CALLS_MULTI_H
@@ -17,6 +18,10 @@ struct row_actions {
 	size_t n;
 	struct buf cells; /* of all of them, in order */
 	bool counts;	  /* an increment or append is among them */
+	/* Of multi_rows(): what must hold of the row, or NULL; */
+	const struct pb_condition *condition;
+	unsigned tries; /* so often it was sent; */
+	int64_t newest; /* the greatest timestamp that a get has found, or -1. */
 };
 
 /*
@@ -24,6 +29,8 @@ struct row_actions {
  * one action. The change's timestamp is one, or TS_CLOCK. 0 or -ENOMEM.
  */
 int row_actions_add(struct row_actions *ra, const struct change *c);
+/* Asks, in place of changes. What @get points to must last. 0 or -ENOMEM. */
+int row_actions_get(struct row_actions *ra, const struct pb_get *get);
 void row_actions_free(struct row_actions *ra);
 
 struct row_result {
@@ -43,8 +50,9 @@ int multi_row(struct cluster *c, struct bytes table, struct row_actions *ra,
 
 /*
  * Applies the changes of @n rows, which differ from each other, and have no
- * increments or appends. 0, or the errno of the first that failed. done[i] says
- * of each whether it was applied.
+ * increments or appends; or asks, also several times of one row. 0, or the errno of
+ * the first that failed. done[i] says of each whether it was applied: with 0 it was
+ * not where its condition did not hold.
  */
 int multi_rows(struct cluster *c, struct bytes table, struct row_actions *ra,
 	       size_t n, uint32_t durability, bool *done);

@@ -147,7 +147,8 @@ MESSAGE(pb_condition, "Condition",
 	FIELD(pb_condition, filter, 7));
 
 MESSAGE(pb_action, "Action", FIELD(pb_action, index, 1, .required = true),
-	FIELD(pb_action, mutation, 2, .of = &pb_mutation));
+	FIELD(pb_action, mutation, 2, .of = &pb_mutation),
+	FIELD(pb_action, get, 3, .of = &pb_get));
 
 MESSAGE(pb_region_action, "RegionAction",
 	FIELD(pb_region_action, region, 1, .required = true, .of = &pb_region),

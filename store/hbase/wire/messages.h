@@ -280,7 +280,8 @@ int binary_comparator(struct bytes value, struct buf *out);
 struct pb_action {
 	bool here;
 	uint32_t index;
-	struct pb_mutation mutation;
+	struct pb_mutation mutation; /* or */
+	struct pb_get get;
 };
 extern const struct proto_message pb_action;
 
