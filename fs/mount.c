@@ -20,7 +20,6 @@
 #include "fs/host/mountpoint.h"
 #include "fs/host/sandbox.h"
 #include "fs/host/supervisor.h"
-#include "fs/kernel/parallel.h"
 #include "fs/mounter.h"
 #include "fs/ops/fs_life.h"
 #include "fs/ops/ops.h"
@@ -191,8 +190,9 @@ static int take_device(struct mount *m)
 		return why(-EIO, "libfuse does not take the device");
 	}
 	m->mounted = true;
-	return parallel_dirops(m->session) < 0 ? why(-ENOMEM, "out of memory")
-					       : 0;
+	return fuse_parallel_dirops(m->session) < 0
+		       ? why(-ENOMEM, "out of memory")
+		       : 0;
 }
 
 /*

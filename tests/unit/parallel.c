@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fs/kernel/parallel.h"
+#include "fs/kernel/fuse.h"
 
 static struct {
 	struct fuse_session *session;
@@ -33,7 +33,7 @@ static int set_up(void **state)
 	fuse_opt_free_args(&args);
 	snprintf(device, sizeof(device), "/dev/fd/%d", the.ends[1]);
 	assert_int_equal(fuse_session_mount(the.session, device), 0);
-	assert_int_equal(parallel_dirops(the.session), 0);
+	assert_int_equal(fuse_parallel_dirops(the.session), 0);
 	return 0;
 }
 

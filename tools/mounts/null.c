@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "fs/kernel/fuse.h"
-#include "fs/kernel/parallel.h"
 
 enum {
 	BUCKETS_MIN = 1024,
@@ -636,7 +635,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (fuse_set_signal_handlers(se) == 0 &&
 	    fuse_session_mount(se, opts.mountpoint) == 0) {
-		r = parallel_dirops(se) < 0 ? 1 : serve(se, &opts);
+		r = fuse_parallel_dirops(se) < 0 ? 1 : serve(se, &opts);
 		fuse_session_unmount(se);
 	}
 	fuse_session_destroy(se);

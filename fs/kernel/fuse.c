@@ -1,4 +1,4 @@
-#include "fs/kernel/parallel.h"
+#include "fs/kernel/fuse.h"
 
 #include <linux/fuse.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ static ssize_t request(int fd, void *buf, size_t size, void *data)
 	return read(fd, buf, size);
 }
 
-int parallel_dirops(struct fuse_session *se)
+int fuse_parallel_dirops(struct fuse_session *se)
 {
 	static const struct fuse_custom_io io = {.writev = reply,
 						 .read = request};
@@ -44,7 +44,7 @@ int parallel_dirops(struct fuse_session *se)
 
 #else
 
-int parallel_dirops(struct fuse_session *se)
+int fuse_parallel_dirops(struct fuse_session *se)
 {
 	return 0;
 }
