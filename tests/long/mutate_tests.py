@@ -33,6 +33,9 @@ SHARED = [
     ("tests/meson.build", "link_args: wrapped.get(name, []),",
      "link_args: wrapped.get(name, []),"
      " link_whole: name in wrapped ? [store_static] : [],", 1),
+    # What asks the mount must see who takes a mutex that is given back (held.h).
+    ("tests/meson.build", "link_with: kernel_lib,",
+     "link_with: kernel_lib, link_whole: store_static,", 1),
     ("tests/meson.build", "'unit/os_calls.c',",
      "'unit/os_calls.c', link_whole: store_static,", 1),
     ("tests/meson.build", "'unit/os_door.c',",

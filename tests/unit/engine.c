@@ -698,3 +698,33 @@ BOTH(a_long_value_is_kept_where_it_was_given)
 	assert_int_equal(temp_close(&the), 0);
 	assert_int_equal(p.refs, 1);
 }
+
+/* The figures of what background work writes and reads. */
+static void wrote(uint64_t flushed, uint64_t in, uint64_t out)
+{
+	assert_int_equal(stat_of(the.store, "flush_bytes_total"), flushed);
+	assert_int_equal(stat_of(the.store, "compaction_read_bytes_total"), in);
+	assert_int_equal(stat_of(the.store, "compaction_write_bytes_total"),
+			 out);
+}
+
+SMALL(each_byte_that_flushes_and_merges_write_is_counted)
+{
+	uint64_t flushed = 0;
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, filler),
+				 1);
+		assert_int_equal(temp_put(&the, "r", "g", "q", TS_AUTO, filler),
+				 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
+		assert_true(stat_of(the.store, "sstable_bytes") > flushed);
+		flushed = stat_of(the.store, "sstable_bytes");
+		wrote(flushed, 0, 0);
+	}
+	assert_int_equal(stat_of(the.store, "flushes_total"), 2);
+	assert_int_equal(stat_of(the.store, "sstables"), 4);
+	assert_int_equal(store_compact(the.store, NULL), 0);
+	assert_int_equal(stat_of(the.store, "sstables"), 2);
+	wrote(flushed, flushed, stat_of(the.store, "sstable_bytes"));
+}

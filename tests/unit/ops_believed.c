@@ -76,6 +76,17 @@ TEST(an_absent_name_is_believed_for_as_long_as_it_may)
 	assert_absent(table, "R", 1);
 }
 
+/* A notice about what is written to it may be faster than the reply. */
+TEST(what_was_made_meanwhile_is_believed_for_no_time_by_who_writes_it)
+{
+	struct fuse_entry_out e;
+
+	assert_int_equal(create(a_row_with_a_cell(NULL), "f:q"), 0);
+	memcpy(&e, answer.data, sizeof(e));
+	assert_int_equal(e.entry_valid + e.entry_valid_nsec, 0);
+	assert_int_equal(e.attr_valid + e.attr_valid_nsec, 0);
+}
+
 TEST(a_past_that_cannot_be_shown_is_no_absent_one)
 {
 	uint64_t row, column;

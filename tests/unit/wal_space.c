@@ -20,6 +20,15 @@ static struct {
 	uint32_t n; /* records appended */
 } the;
 
+/* The record that is larger than a segment, and how long it is. */
+static uint32_t large;
+#define LARGE ((size_t)5 * SEGMENT + 1)
+
+static size_t length_beside_large(uint32_t n)
+{
+	return n == large ? LARGE : length_of(n);
+}
+
 static struct os_dir *dir_of(struct os *os)
 {
 	struct os_dir *d = NULL;
@@ -42,6 +51,7 @@ static void open_log(bool read_only)
 static int set_up(void **state)
 {
 	memset(&the, 0, sizeof(the));
+	large = UINT32_MAX;
 	the.sim = sim_new(1);
 	the.os = fault_new(the.sim);
 	the.dir = dir_of(the.os);
@@ -93,20 +103,26 @@ static void arm(unsigned kinds, int err)
 					       .forever = true});
 }
 
-/* All that was appended comes back, after a kill and a reopening. */
-static void nothing_is_lost(void)
+/* How many records come back, after a kill and a reopening. */
+static uint32_t come_back(void)
 {
 	struct os *after = sim_after_kill(the.sim);
 	struct os_dir *d = dir_of(after);
-	struct seen s = {0};
+	struct seen s = {.length = length_beside_large};
 	struct wal *w;
 
 	assert_int_equal(wal_open(d, &the.o, 1, false, see, &s, &w), 0);
 	assert_false(s.wrong);
-	assert_int_equal(s.next, the.n);
 	assert_int_equal(wal_close(w), 0);
 	os_dir_close(d);
 	sim_free(after);
+	return s.next;
+}
+
+/* All that was appended comes back. */
+static void nothing_is_lost(void)
+{
+	assert_int_equal(come_back(), the.n);
 }
 
 TEST(a_log_with_space_is_not_spent)
@@ -236,6 +252,31 @@ TEST(a_large_record_behind_a_failed_sync_is_not_taken)
 	assert_int_equal(wal_health(the.w), -EROFS);
 	fault_disarm(the.os);
 	nothing_is_lost();
+}
+
+/*
+ * Its head, its parts and what fills it up are writes of their own. One that was
+ * refused may be there all the same, if that failed last.
+ */
+TEST(a_large_record_that_is_taken_was_written_whole)
+{
+	uint64_t nth = 0, fired;
+
+	do {
+		assert_int_equal(tear_down(state), 0);
+		assert_int_equal(set_up(state), 0);
+		assert_int_equal(append(), 0);
+		large = the.n;
+		fault_arm(the.os, &(struct fault_plan){.kinds = FAULT_PWRITE,
+						       .err = EIO,
+						       .nth = ++nth});
+		(void)append_of(LARGE);
+		fired = fault_fired(the.os);
+		fault_disarm(the.os);
+		assert_in_range(come_back(), the.n, 2);
+	} while (fired);
+	assert_int_equal(the.n, 2);
+	assert_true(nth > 3);
 }
 
 TEST(a_sync_beyond_the_end_is_one_of_all)
