@@ -736,6 +736,29 @@ static int got(const void *row, struct buf *out)
 	return r < 0 ? r : 0;
 }
 
+/* A put now over a version that is newer is the newest, if it is taken. */
+static int put_over(const void *row, struct buf *out)
+{
+	static int puts;
+	struct buf hold = {0};
+	struct cell c;
+	char value[16];
+	int r;
+
+	snprintf(value, sizeof(value), "%d", puts++);
+	r = temp_put(&the.s, row, "f", "q", TS_AUTO, value);
+	if (r < 0)
+		return r;
+	the.os->ops = sector.own;
+	assert_int_equal(table_get(the.s.table, bytes_str(row), bytes_str("f"),
+				   bytes_str("q"), TS_MAX, NULL, &c, &hold),
+			 1);
+	assert_true(bytes_eq(c.value, bytes_str(value)));
+	buf_free(&hold);
+	/* For the next: how new it is is read from a file. */
+	return store_flush(the.s.store, NULL);
+}
+
 /* How many reads it takes; each fails once, and then all is there, or it is told. */
 static uint64_t fail_each_read(int ask(const void *arg, struct buf *out),
 			       const void *arg)
@@ -802,6 +825,10 @@ TEST(who_asks_when_a_read_fails_has_all_or_is_told)
 	filter_free(filter);
 	assert_true(fail_each_read(got, "000") > 0);
 	assert_true(fail_each_read(got, "007") > 0);
+	assert_int_equal(temp_put(&the.s, "000", "f", "q", TS_MAX - 999, "x"),
+			 1);
+	assert_int_equal(store_flush(the.s.store, NULL), 0);
+	assert_true(fail_each_read(put_over, "000") > 0);
 }
 
 TEST(a_merge_leaves_out_a_file_with_a_damaged_block)

@@ -7,6 +7,8 @@
  *
  * $CELLFS_ALLOCATIONS failures, or 10,000; $CELLFS_SEED.
  */
+#include <time.h>
+
 #include "tests/unit/unit.h"
 #include "tests/unit/alloc_fault.h"
 #include "tests/unit/temp_store.h"
@@ -358,6 +360,20 @@ static void act_without_memory(struct world *w)
 	w->step++;
 }
 
+/* What is put over these is newer only if it is asked how new they are. */
+static void put_ahead(struct world *w)
+{
+	const int64_t ts = ((int64_t)time(NULL) + 3600) * 1000;
+	struct act a;
+
+	for (a.row = 0; a.row < ROWS; a.row += 2) {
+		snprintf(a.name, sizeof(a.name), "r%u", a.row);
+		assert_int_equal(temp_put(&w->s, a.name, "f", "q", ts, "ahead"),
+				 1);
+		keep(w, &a, "ahead");
+	}
+}
+
 static void make(struct world *w, uint64_t seed)
 {
 	memset(w, 0, sizeof(*w));
@@ -372,6 +388,7 @@ static void make(struct world *w, uint64_t seed)
 	snprintf(w->s.path, sizeof(w->s.path), "/dev/shm/cellfs-test-XXXXXX");
 	assert_int_equal(
 		mkdtemp(w->s.path) ? temp_open(&w->s) : temp_make(&w->s), 0);
+	put_ahead(w);
 }
 
 static uint64_t number(const char *name, uint64_t otherwise)
