@@ -684,14 +684,21 @@ TEST(a_scan_that_picks_shows_beside_damage_what_any_does)
 	filter_free(filter);
 }
 
-/* A disk of which the n-th read fails for want of memory, which is no damage. */
+/*
+ * A disk of which the n-th read fails for want of memory, which is no damage, or
+ * all from then on: what is read ahead in vain is read again.
+ */
 static uint64_t reads, read_fails;
+static bool reads_fail_on;
 
 static ssize_t wanting_pread(struct os_file *f, void *to, size_t n,
 			     uint64_t off)
 {
-	return ++reads == read_fails ? -ENOMEM
-				     : sector.own->pread(f, to, n, off);
+	bool fails = ++reads == read_fails;
+
+	if (reads > read_fails)
+		fails = reads_fail_on;
+	return fails ? -ENOMEM : sector.own->pread(f, to, n, off);
 }
 
 /* The names of cells, or of rows, and how the scan ended. */
@@ -759,9 +766,9 @@ static int put_over(const void *row, struct buf *out)
 	return store_flush(the.s.store, NULL);
 }
 
-/* How many reads it takes; each fails once, and then all is there, or it is told. */
-static uint64_t fail_each_read(int ask(const void *arg, struct buf *out),
-			       const void *arg)
+/* Each read fails, and then all is there, or it is told. How many reads it takes. */
+static uint64_t fail_reads(int ask(const void *arg, struct buf *out),
+			   const void *arg)
 {
 	struct buf all = {0}, some = {0};
 	int r;
@@ -787,6 +794,15 @@ static uint64_t fail_each_read(int ask(const void *arg, struct buf *out),
 	buf_free(&all);
 	buf_free(&some);
 	return reads;
+}
+
+static uint64_t fail_each_read(int ask(const void *arg, struct buf *out),
+			       const void *arg)
+{
+	reads_fail_on = true;
+	fail_reads(ask, arg);
+	reads_fail_on = false;
+	return fail_reads(ask, arg);
 }
 
 TEST(who_asks_when_a_read_fails_has_all_or_is_told)
