@@ -640,6 +640,24 @@ static void put_wide_row(const char *family)
 	assert_int_equal(temp_put(&the.s, "s", family, "q", 1, "v"), 1);
 }
 
+/* Of the wide row: what is left lies far behind its beginning, and here and there. */
+static void delete_columns(const char *family)
+{
+	struct change c = {.op = CHANGE_DELETE_COLUMN,
+			   .family = bytes_str(family),
+			   .ts = 1};
+	struct mutation m = change_of("r", &c);
+	char name[8];
+
+	for (int i = 0; i < MANY; i++) {
+		if (i > MANY / 2 && i % 9)
+			continue;
+		snprintf(name, sizeof(name), "q%03d", i);
+		c.qualifier = bytes_str(name);
+		assert_int_equal(table_mutate(the.s.table, &m, 0), 1);
+	}
+}
+
 /* A filter walks the row before its first cell is handed out. */
 TEST(a_scan_that_picks_shows_beside_damage_what_any_does)
 {
@@ -831,6 +849,7 @@ TEST(who_asks_when_a_read_fails_has_all_or_is_told)
 	put_many("g", 0, 1, 5);
 	put_many("f", 1, 7, 7);
 	put_wide_row("g");
+	delete_columns("f");
 	assert_int_equal(store_flush(the.s.store, NULL), 0);
 	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
 		assert_true(fail_each_read(scanned, &specs[i]) > 5);
