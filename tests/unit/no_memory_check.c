@@ -7,6 +7,7 @@
  * acknowledged meanwhile.
  */
 #include "tests/unit/unit.h"
+#include "store/filter/filter.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/alloc_fault.h"
 #include "tests/unit/temp_store.h"
@@ -17,8 +18,8 @@ enum {
 	VALUE = 200
 };
 
-/* The allocation that fails. */
-static uint64_t nth;
+/* The allocation that fails, of how many, and whether any did. */
+static uint64_t nth, nth_runs, nth_failed;
 
 struct world {
 	struct os *os;
@@ -241,6 +242,122 @@ static void each_fails(const struct world *w,
 TEST(a_store_in_use_loses_nothing)
 {
 	each_fails(*state, use);
+}
+
+/* Rows whose keys need memory of their own, with cells of both families. */
+static void put_long_rows(struct os *os)
+{
+	struct store_options o = options;
+	struct change c[] = {
+		a_put("f", "q", 7, "v"),
+		a_put("g", "long", 7, "v"),
+		a_put("g", "q", 7, "v"),
+	};
+	struct mutation m = {.changes = c, .nchanges = 3};
+	char key[600];
+	struct store *s;
+	struct table *t;
+
+	memset(key, 'k', sizeof(key));
+	o.os = os;
+	assert_int_equal(store_open("/store", &o, &s), 0);
+	assert_int_equal(table_open(s, bytes_str("t"), &t), 0);
+	for (size_t len = 100; len < sizeof(key); len += 100) {
+		m.row = bytes_of(key, len);
+		assert_int_equal(table_mutate(t, &m, 0), 1);
+		if (len == 300)
+			assert_int_equal(store_flush(s, t), 0);
+	}
+	table_unref(t);
+	assert_int_equal(store_close(s), 0);
+}
+
+/* How long the keys and qualifiers of a scan are, and how it ended. */
+static int lengths(struct os *os, const struct scan_spec *spec, char out[4096])
+{
+	struct store_options o = options;
+	struct scan *sc = NULL;
+	struct store *s;
+	struct table *t;
+	struct cell c;
+	size_t n = 0;
+	int r;
+
+	o.os = os;
+	o.read_only = true;
+	assert_int_equal(store_open("/store", &o, &s), 0);
+	assert_int_equal(table_open(s, bytes_str("t"), &t), 0);
+	alloc_arm(nth, nth_runs - 1);
+	r = scan_open(t, spec, &sc);
+	while (r == 0 && (r = scan_next(sc, &c)) > 0) {
+		n += (size_t)snprintf(out + n, 4096 - n, "%zu:%zu ", c.row.len,
+				      c.qualifier.len);
+		r = 0;
+	}
+	out[n] = '\0';
+	if (sc)
+		scan_close(sc);
+	nth_failed = alloc_disarm();
+	table_unref(t);
+	assert_int_equal(store_close(s), 0);
+	return r;
+}
+
+static void all_or_told(struct os *os, const struct scan_spec *spec)
+{
+	static char all[4096], some[4096];
+	int r;
+
+	nth = UINT64_MAX;
+	nth_runs = 1;
+	assert_int_equal(lengths(os, spec, all), 0);
+	assert_true(strlen(all) > 20);
+	for (int on = 0; on < 2; on++) {
+		nth_runs = on ? 1000000 : 1;
+		nth = 0;
+		do {
+			nth++;
+			r = lengths(os, spec, some);
+			if (r < 0)
+				assert_int_equal(r, -ENOMEM);
+			else
+				assert_string_equal(some, all);
+			assert_memory_equal(some, all, strlen(some));
+		} while (nth_failed);
+		assert_true(nth > 1);
+	}
+}
+
+TEST(who_asks_has_all_or_is_told)
+{
+	const struct column_name only = {.family = bytes_str("g"),
+					 .whole_family = true};
+	const struct column_name two[] = {
+		{.family = bytes_str("f"), .qualifier = bytes_str("q")},
+		{.family = bytes_str("g"), .qualifier = bytes_str("long")},
+	};
+	struct scan_spec specs[] = {
+		{.granularity = SCAN_ROWS},
+		{.granularity = SCAN_CELLS},
+		{.granularity = SCAN_COLUMNS, .row_stop = bytes_str("l")},
+		{.granularity = SCAN_ROWS, .columns = &only, .ncolumns = 1},
+		{.granularity = SCAN_CELLS, .columns = &only, .ncolumns = 1},
+		{.granularity = SCAN_CELLS, .columns = two, .ncolumns = 2},
+		{.granularity = SCAN_ROWS, .reversed = true},
+		{.granularity = SCAN_CELLS, .reversed = true},
+	};
+	struct world *w = *state;
+	struct filter *filter;
+
+	put_long_rows(w->os);
+	assert_int_equal(filter_parse(bytes_str("PageFilter(99)"), &filter), 0);
+	for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+		all_or_told(w->os, &specs[i]);
+		specs[i].filter = filter;
+		if (specs[i].granularity >= SCAN_COLUMNS)
+			all_or_told(w->os, &specs[i]);
+	}
+	filter_free(filter);
 }
 
 static void hear(void *arg, const char *sentence)
