@@ -244,7 +244,10 @@ TEST(a_store_in_use_loses_nothing)
 	each_fails(*state, use);
 }
 
-/* Rows whose keys need memory of their own, with cells of both families. */
+/*
+ * Rows whose keys need memory of their own: of one family in memory and in a file,
+ * of the other in a file only, where some is deleted.
+ */
 static void put_long_rows(struct os *os)
 {
 	struct store_options o = options;
@@ -252,21 +255,27 @@ static void put_long_rows(struct os *os)
 		a_put("f", "q", 7, "v"),
 		a_put("g", "long", 7, "v"),
 		a_put("g", "q", 7, "v"),
+		{.op = CHANGE_DELETE_COLUMN,
+		 .family = bytes_str("g"),
+		 .qualifier = bytes_str("q"),
+		 .ts = 7},
 	};
-	struct mutation m = {.changes = c, .nchanges = 3};
+	struct mutation m = {.changes = c, .nchanges = 4};
 	char key[600];
 	struct store *s;
 	struct table *t;
 
-	memset(key, 'k', sizeof(key));
+	memset(key, '/', sizeof(key));
 	o.os = os;
 	assert_int_equal(store_open("/store", &o, &s), 0);
 	assert_int_equal(table_open(s, bytes_str("t"), &t), 0);
-	for (size_t len = 100; len < sizeof(key); len += 100) {
+	for (size_t len = sizeof(key); len > 0; len -= 100) {
 		m.row = bytes_of(key, len);
 		assert_int_equal(table_mutate(t, &m, 0), 1);
-		if (len == 300)
+		if (len == 300) {
 			assert_int_equal(store_flush(s, t), 0);
+			m.nchanges = 1;
+		}
 	}
 	table_unref(t);
 	assert_int_equal(store_close(s), 0);
@@ -330,8 +339,10 @@ static void all_or_told(struct os *os, const struct scan_spec *spec)
 
 TEST(who_asks_has_all_or_is_told)
 {
-	const struct column_name only = {.family = bytes_str("g"),
-					 .whole_family = true};
+	const struct column_name f = {.family = bytes_str("f"),
+				      .whole_family = true};
+	const struct column_name g = {.family = bytes_str("g"),
+				      .whole_family = true};
 	const struct column_name two[] = {
 		{.family = bytes_str("f"), .qualifier = bytes_str("q")},
 		{.family = bytes_str("g"), .qualifier = bytes_str("long")},
@@ -339,9 +350,11 @@ TEST(who_asks_has_all_or_is_told)
 	struct scan_spec specs[] = {
 		{.granularity = SCAN_ROWS},
 		{.granularity = SCAN_CELLS},
-		{.granularity = SCAN_COLUMNS, .row_stop = bytes_str("l")},
-		{.granularity = SCAN_ROWS, .columns = &only, .ncolumns = 1},
-		{.granularity = SCAN_CELLS, .columns = &only, .ncolumns = 1},
+		{.granularity = SCAN_COLUMNS, .row_stop = bytes_str("2")},
+		{.granularity = SCAN_ROWS, .columns = &f, .ncolumns = 1},
+		{.granularity = SCAN_CELLS, .columns = &f, .ncolumns = 1},
+		{.granularity = SCAN_ROWS, .columns = &g, .ncolumns = 1},
+		{.granularity = SCAN_CELLS, .columns = &g, .ncolumns = 1},
 		{.granularity = SCAN_CELLS, .columns = two, .ncolumns = 2},
 		{.granularity = SCAN_ROWS, .reversed = true},
 		{.granularity = SCAN_CELLS, .reversed = true},
