@@ -728,16 +728,3 @@ SMALL(each_byte_that_flushes_and_merges_write_is_counted)
 	assert_int_equal(stat_of(the.store, "sstables"), 2);
 	wrote(flushed, flushed, stat_of(the.store, "sstable_bytes"));
 }
-
-SMALL(what_is_due_is_merged_before_the_next_put)
-{
-	char row[16];
-
-	for (int i = 0; i < 2000; i++) {
-		snprintf(row, sizeof(row), "r%04d", i * 7 % 1000);
-		assert_int_equal(temp_put(&the, row, "f", "q", 7, filler), 1);
-		assert_int_equal(stat_of(the.store, "compaction_pending_bytes"),
-				 0);
-	}
-	assert_true(stat_of(the.store, "compactions_total") > 3);
-}

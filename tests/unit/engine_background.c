@@ -931,3 +931,23 @@ BOTH(unflushed_cells_take_no_more_than_was_configured)
 	assert_true(most > (128 << 10) / 4 * 3);
 	assert_string_equal(temp_get(&the, "r00000", "f", "q"), value);
 }
+
+/* Who merges goes on until it hears that nothing is due. */
+SMALL(a_merge_says_that_there_may_be_another)
+{
+	struct lsm *db = lsm_of(the.store);
+	int merges = 0;
+
+	for (int i = 0; i < 12; i++) {
+		assert_int_equal(temp_put(&the, "r", "f", "q", 7, filler), 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
+	}
+	db->compact_error = -EIO;
+	while (compact_one(db) > 0)
+		merges++;
+	assert_int_equal(merges, stat_of(the.store, "compactions_total"));
+	assert_true(merges > 0);
+	/* And that none has failed since. */
+	assert_int_equal(db->compact_error, 0);
+	assert_int_equal(stat_of(the.store, "compaction_pending_bytes"), 0);
+}
