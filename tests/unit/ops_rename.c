@@ -506,6 +506,33 @@ TEST(what_a_failed_rename_would_have_replaced_stays)
 	assert_false(is_stored(5));
 }
 
+TEST(a_column_goes_with_all_that_was_moved_out_of_it)
+{
+	struct fuse_rename2_in in;
+	uint64_t row, family, column;
+
+	row = a_row_with_a_cell(NULL);
+	empty_row("P");
+	family = made_dir(row, "f");
+	column = made_dir(family, "q");
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(make_file(column, (char[]){"567"[i], 0}), 0);
+	in = (struct fuse_rename2_in){.newdir = row};
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(
+			ask(FUSE_RMDIR, family, NOTHING, name_of("q")),
+			-ENOTEMPTY);
+		assert_true(is_stored(5) && is_stored(6) && is_stored(7));
+		assert_int_equal(
+			ask(FUSE_RENAME2, column, ARGS(in),
+			    bytes_of((char[]){"567"[i], 0, "567"[i], '~', 0},
+				     5)),
+			0);
+	}
+	assert_int_equal(ask(FUSE_RMDIR, family, NOTHING, name_of("q")), 0);
+	assert_false(is_stored(5) || is_stored(6) || is_stored(7));
+}
+
 TEST(a_version_that_is_moved_onto_itself_stays)
 {
 	uint64_t row, column;
