@@ -991,3 +991,38 @@ TEST(who_owns_a_table_is_apart_from_who_may_use_it)
 	memcpy(&out, answer.data, sizeof(out));
 	assert_int_equal(out.attr.mode, S_IFDIR);
 }
+
+/* From now on family f of table T keeps that many. */
+static void keep_versions(uint32_t n)
+{
+	struct schema schema;
+	struct table *t;
+
+	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_schema(t, &schema), 0);
+	schema.families[0].attrs.versions = n;
+	assert_int_equal(table_alter(t, &schema, false), 0);
+	schema_free(&schema);
+	table_unref(t);
+}
+
+TEST(what_is_appended_unseen_is_there_once)
+{
+	struct fuse_create_in in = {.flags = O_WRONLY | O_APPEND | O_CREAT,
+				    .mode = S_IFREG | 0644};
+	struct fuse_open_out out;
+	uint64_t column = a_column_with_a_cell(), node;
+
+	keep_versions(1);
+	assert_int_equal(ask(FUSE_CREATE, column, ARGS(in), name_of("3")), 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(append_byte(node, out.fh), 0);
+	assert_int_equal(flush_file(node, out.fh), 0);
+	keep_versions(2);
+	assert_int_equal(size_of(column, "3"), 1);
+	assert_int_equal(append_byte(node, out.fh), 0);
+	assert_int_equal(flush_file(node, out.fh), 0);
+	closed_file(node, out.fh);
+	assert_int_equal(size_of(column, "3"), 2);
+}
