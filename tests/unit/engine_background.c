@@ -951,3 +951,15 @@ SMALL(a_merge_says_that_there_may_be_another)
 	assert_int_equal(db->compact_error, 0);
 	assert_int_equal(stat_of(the.store, "compaction_pending_bytes"), 0);
 }
+
+/* Who has no space for a delete does not try again and again then. */
+USUAL(where_nothing_is_in_memory_a_flush_frees_nothing)
+{
+	struct lsm *db = lsm_of(the.store);
+	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
+	struct mutation m = change_of("r", &c);
+
+	pthread_mutex_lock(&db->commit);
+	assert_false(freeze_for(db, &m));
+	pthread_mutex_unlock(&db->commit);
+}
