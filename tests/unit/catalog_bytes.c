@@ -101,6 +101,26 @@ static int decode_copy(const void *data, size_t len, uint64_t number)
 	return r;
 }
 
+/* Nothing of it is kept: that AddressSanitizer sees. */
+TEST(a_table_with_a_tree_too_many_is_damaged)
+{
+	const uint8_t tree[4] = {9};
+	struct buf b = image_after(STEPS);
+	uint8_t *name = memmem(b.data, b.len, "renamed", 7);
+	size_t at;
+
+	assert_non_null(name);
+	assert_int_equal(name[7], 1);
+	name[7]++;
+	at = (size_t)(name - b.data) + 11;
+	assert_int_equal(buf_append(&b, tree, 4), 0);
+	memmove(b.data + at + 4, b.data + at, b.len - at - 4);
+	memcpy(b.data + at, tree, 4);
+	catalog_seal(b.data, b.len, STEPS + 1);
+	assert_int_equal(decode_copy(b.data, b.len, STEPS + 1), -EUCLEAN);
+	buf_free(&b);
+}
+
 TEST(every_other_length_is_found)
 {
 	struct buf b = image_after(STEPS);
