@@ -299,6 +299,27 @@ static void special_files(uint64_t table)
 	forget(dir);
 }
 
+/* Readers of a value so large share it. */
+static void put_large(struct table *t)
+{
+	static char value[1 << 16];
+	struct change c = a_put("f", "q", 7, "");
+	struct mutation m = change_of("large", &c);
+
+	c.value = bytes_of(value, sizeof(value));
+	assert_int_equal(table_add_family(t, bytes_str("f")), 0);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+}
+
+static void read_large(uint64_t table)
+{
+	uint64_t row = find(table, "large"), node = find(row, "f:q");
+
+	reads(node, NULL);
+	forget(node);
+	forget(row);
+}
+
 static void is_stored(struct table *t, const char *row, const char *qualifier,
 		      const char *value)
 {
@@ -325,11 +346,13 @@ TEST_IN(requests_without_memory_lose_nothing, world_set_up_on_disk,
 	on_notice = no_notice;
 	nodes = world_nodes();
 	table = make(FUSE_ROOT_ID, "T");
+	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
+	put_large(t);
 	do {
 		live(table, round++);
 		special_files(table);
+		read_large(table);
 	} while (fault.failures < left);
-	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
 	for (unsigned i = 0; i < round; i++) {
 		snprintf(name, sizeof(name), "r%u", i);
 		snprintf(value, sizeof(value), "value of %u", i);
