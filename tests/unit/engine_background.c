@@ -526,6 +526,15 @@ USUAL(what_scans_step_over_is_merged_away)
 	assert_int_equal(count(&all), 0);
 }
 
+/* Is a merge of the tree still due when those are forgotten that nothing is left of? */
+static bool stays_due(struct lsm *db)
+{
+	pthread_mutex_lock(&db->state);
+	tombstone_stats_reset(db);
+	pthread_mutex_unlock(&db->state);
+	return tombstone_stats_due(db->tables[0]->now->trees[0]);
+}
+
 /* Markers that scans pass are frozen, unless a writer is at work just then. */
 USUAL(who_freezes_keeps_no_writer_waiting)
 {
@@ -540,16 +549,20 @@ USUAL(who_freezes_keeps_no_writer_waiting)
 	assert_int_equal(pthread_mutex_trylock(&db->commit), 0);
 	atomic_store(&db->tables[0]->now->trees[0]->passed, 1u << 20);
 	assert_true(tombstone_stats_in_memory(db));
+	assert_true(stays_due(db));
 	freeze_markers(db);
 	assert_int_equal(db->nfrozen, 0);
 	assert_int_equal(pthread_mutex_trylock(&db->commit), EBUSY);
 	pthread_mutex_unlock(&db->commit);
 	freeze_markers(db);
 	assert_int_equal(db->nfrozen, 1);
+	assert_true(stays_due(db));
 	/* No table's past is given up by that. */
 	assert_int_equal(db->frozen[0].trim, 0);
 	assert_int_equal(pthread_mutex_trylock(&db->commit), 0);
 	pthread_mutex_unlock(&db->commit);
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	assert_false(stays_due(db));
 }
 
 /* Puts into the row of its own until one is refused: its error. */
