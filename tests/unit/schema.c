@@ -287,6 +287,28 @@ TEST(a_wrong_line_is_named_with_what_is_wrong)
 	assert_int_equal(s.nfamilies, 77);
 }
 
+TEST(each_bound_is_a_value_that_is_taken)
+{
+	static const char *const texts[] = {
+		"family f\nversions 1\nmin_versions 1",
+		"family f\nversions 4294967295",
+		"family f\nttl 1ms",
+		"family f\nblock_size 1KiB",
+		"family f\nblock_size 16MiB",
+		"family f\nmax_value 256MiB",
+		"mode 07777",
+		"uid 4294967294",
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct schema s;
+
+		if (schema_parse(bytes_str(texts[i]), NULL, &s) < 0)
+			fail_msg("%s: %s", texts[i], store_why());
+		schema_free(&s);
+	}
+}
+
 /* The table of make(), to be changed. */
 static int alter(const char *text, unsigned flags, struct alter *a)
 {
