@@ -519,9 +519,8 @@ TEST(a_column_goes_with_all_that_was_moved_out_of_it)
 		assert_int_equal(make_file(column, (char[]){"567"[i], 0}), 0);
 	in = (struct fuse_rename2_in){.newdir = row};
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(
-			ask(FUSE_RMDIR, family, NOTHING, name_of("q")),
-			-ENOTEMPTY);
+		assert_int_equal(ask(FUSE_RMDIR, family, NOTHING, name_of("q")),
+				 -ENOTEMPTY);
 		assert_true(is_stored(5) && is_stored(6) && is_stored(7));
 		assert_int_equal(
 			ask(FUSE_RENAME2, column, ARGS(in),
