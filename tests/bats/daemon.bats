@@ -444,3 +444,27 @@ a_supervisor() {
 	[ "$(cat "$T/said")" = STOPPING=1 ]
 	mount_store
 }
+
+@test "beneath a mount whose daemon has died may be one that lives" {
+	local apart=(unshare -m)
+
+	[ "$(id -u)" -eq 0 ] || apart=(unshare -rm)
+	mkdir "$T/x" "$T/y"
+	# shellcheck disable=SC2016 # the inner shell expands
+	"${apart[@]}" bash -e -c '
+		"$0" "$1/a" "$1/x" -f & above=$!
+		"$0" "$1/b" "$1/y" -f & below=$!
+		for dir in x y; do
+			until mountpoint -q "$1/$dir"; do sleep 0.01; done
+		done
+		mkdir "$1/y/T"
+		mount --move "$1/x" "$1/y"
+		kill -9 "$above"
+		wait "$above" || true
+		if "$0" "$1/c" "$1/y" 2> "$1/said"; then false; fi
+		[ -d "$1/y/T" ]
+		umount "$1/y"
+		wait "$below"
+	' "$(realpath "$CELLFS")" "$T" 3>&-
+	grep -q "a store is mounted on .* already" "$T/said"
+}
