@@ -17,6 +17,10 @@ static _Thread_local uint64_t waits_until, waits_ns;
 /* How often a log was synced by the clock, and the longest wait before one. */
 static _Atomic uint64_t ticks, tick_ns_max;
 
+/* Who waits for this condition waits for a minute more, and only for a flush. */
+static pthread_cond_t *_Atomic of_flush;
+static _Atomic int waits_for_none;
+
 bool __real_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 			    uint64_t until_ns);
 bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
@@ -29,6 +33,10 @@ bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 	if (until_ns != waits_until)
 		waits_ns = until_ns > now ? until_ns - now : 0;
 	waits_until = until_ns;
+	if (cond == of_flush) {
+		waits_for_none += lsm_of(the.store)->nfrozen == 0;
+		until_ns += 60 * NS_PER_S;
+	}
 	return __real_clock_cond_wait(cond, lock, until_ns);
 }
 
@@ -965,14 +973,23 @@ SMALL(a_merge_says_that_there_may_be_another)
 	assert_int_equal(stat_of(the.store, "compaction_pending_bytes"), 0);
 }
 
-/* Who has no space for a delete does not try again and again then. */
-USUAL(where_nothing_is_in_memory_a_flush_frees_nothing)
+/* Who has no space for a delete tries again if that was worth something. */
+USUAL(a_delete_waits_for_the_flush_that_frees_something)
 {
 	struct lsm *db = lsm_of(the.store);
 	struct change c = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
 	struct mutation m = change_of("r", &c);
 
+	waits_for_none = 0;
+	of_flush = &db->done;
 	pthread_mutex_lock(&db->commit);
 	assert_false(freeze_for(db, &m));
 	pthread_mutex_unlock(&db->commit);
+	assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "v"), 1);
+	pthread_mutex_lock(&db->commit);
+	assert_true(freeze_for(db, &m));
+	pthread_mutex_unlock(&db->commit);
+	of_flush = NULL;
+	assert_int_equal(waits_for_none, 0);
+	assert_int_equal(stat_of(the.store, "flushes_total"), 1);
 }
