@@ -279,6 +279,33 @@ TEST(a_large_record_that_is_taken_was_written_whole)
 	assert_true(nth > 3);
 }
 
+/* The page cache still has it, and holds it for written. */
+TEST(what_is_found_behind_a_failed_sync_is_written_again)
+{
+	struct os *after;
+	struct os_dir *d;
+	struct seen s = {0};
+	struct wal *w;
+
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(append(), 0);
+	fault_arm(the.os, &(struct fault_plan){.kinds = FAULT_FDATASYNC,
+					       .err = EIO,
+					       .nth = 1,
+					       .lose = true});
+	assert_true(wal_sync(the.w, wal_end(the.w)) < 0);
+	fault_disarm(the.os);
+	(void)wal_close(the.w);
+	open_log(false);
+	after = sim_after_power_loss(the.sim);
+	d = dir_of(after);
+	assert_int_equal(wal_open(d, &the.o, 1, false, see, &s, &w), 0);
+	assert_int_equal(s.next, 5);
+	assert_int_equal(wal_close(w), 0);
+	os_dir_close(d);
+	sim_free(after);
+}
+
 TEST(a_sync_beyond_the_end_is_one_of_all)
 {
 	struct os *after;
