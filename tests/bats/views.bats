@@ -61,6 +61,9 @@ names() {
 	[ "$(cat "$M/T/.range/a..d/.at/250/c/f/q")" = c2 ]
 	[ "$(cat "$M/T/.at/250/.range/a..d/c/f/q")" = c2 ]
 	[ "$(names "$M/T/.range/a..d/.last/1")" = "c " ]
+	[ "$(names "$M/T/.range/b..d/.last/9")" = "c b " ]
+	[ "$(names "$M/T/.after/b/.last/9")" = "e d c " ]
+	[ "$(names "$M/T/.last/9/.after/b")" = "e d c " ]
 	[ "$(names "$M/T/.since/150/.first/1")" = "c " ]
 	run ! stat "$M/T/.range/a..b/.at/250/c"
 }
