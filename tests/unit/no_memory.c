@@ -388,7 +388,6 @@ static void make(struct world *w, uint64_t seed)
 	snprintf(w->s.path, sizeof(w->s.path), "/dev/shm/cellfs-test-XXXXXX");
 	assert_int_equal(
 		mkdtemp(w->s.path) ? temp_open(&w->s) : temp_make(&w->s), 0);
-	put_ahead(w);
 }
 
 static uint64_t number(const char *name, uint64_t otherwise)
@@ -408,6 +407,7 @@ TEST(a_store_without_memory_says_so_and_loses_nothing)
 
 		print_message("seed %llu\n", (unsigned long long)seed);
 		make(&w, seed);
+		put_ahead(&w);
 		while (w.step < 400 && failures + w.failures < left) {
 			act_without_memory(&w);
 			if (w.step % 20 == 0)
