@@ -51,6 +51,49 @@ TEST(a_table_that_is_disabled_is_busy_to_all)
 	end(&c);
 }
 
+/* The names of all tables, and how often the master was asked for them until now. */
+static unsigned asked_to_list(struct played_cluster *c, const char *names)
+{
+	char list[64] = "", name[TABLE_NAME_LEN_MAX + 1] = "";
+	unsigned n = 0;
+
+	while (store_table_next(c->s, bytes_str(name), name) > 0) {
+		strcat(list, name);
+		strcat(list, " ");
+	}
+	assert_string_equal(list, names);
+	for (const char *at = c->methods; (at = strstr(at, "GetTableNames"));
+	     at++)
+		n++;
+	return n;
+}
+
+TEST(all_tables_are_listed_by_one_question)
+{
+	const char *others[] = {"c", "b", "d", "a", NULL};
+	struct played_cluster c = {.is_bare = true, .others = others};
+	char name[TABLE_NAME_LEN_MAX + 1];
+
+	begin(&c);
+	assert_int_equal(asked_to_list(&c, "a b c d "), 1);
+	/* Another walk sees what is there then. */
+	others[3] = NULL;
+	assert_int_equal(asked_to_list(&c, "b c d "), 2);
+	/* And the next step of one, what this client has changed meanwhile. */
+	others[1] = "bb";
+	assert_int_equal(store_table_next(c.s, bytes_str("b"), name), 1);
+	assert_string_equal(name, "c");
+	assert_int_equal(store_table_drop(c.s, bytes_str("t"), false), 0);
+	assert_int_equal(store_table_next(c.s, bytes_str("b"), name), 1);
+	assert_string_equal(name, "bb");
+	/* Or what is there after a second. */
+	others[1] = "ba";
+	pass_seconds(2);
+	assert_int_equal(store_table_next(c.s, bytes_str("b"), name), 1);
+	assert_string_equal(name, "ba");
+	end(&c);
+}
+
 TEST(a_table_with_a_snapshot_is_not_emptied)
 {
 	struct played_cluster c = {0};

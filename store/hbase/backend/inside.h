@@ -8,6 +8,7 @@
 #include "store/hbase/backend/clones.h"
 #include "store/hbase/cluster/cluster.h"
 #include "store/hbase/master/descriptor.h"
+#include "store/hbase/master/names.h"
 
 struct hbase_store {
 	struct store base;
@@ -15,6 +16,7 @@ struct hbase_store {
 	struct cluster *cluster;
 	bool sync;
 	struct clones clones;
+	struct names tables, namespaces;
 };
 
 /* A schema is believed for so long, and so long where no master answers. */

@@ -8,11 +8,14 @@
 
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/backend/name.h"
+#include "store/hbase/master/admin.h"
 
 static int hbase_close(struct store *s)
 {
 	clones_close(s);
 	cluster_close(hbase_of(s)->cluster);
+	names_release(&hbase_of(s)->tables);
+	names_release(&hbase_of(s)->namespaces);
 	free(s);
 	return 0;
 }
@@ -143,6 +146,8 @@ int hbase_open(const char *path, const struct store_options *o,
 		return why(-ENOMEM, "out of memory for a store");
 	store_init(&hs->base, &hbase_ops, o->read_only);
 	clones_init(&hs->clones);
+	names_init(&hs->tables, admin_tables, clone_is_named);
+	names_init(&hs->namespaces, admin_namespaces, NULL);
 	hs->os = o->os ? o->os : os_posix();
 	hs->base.is_shared = true;
 	hs->sync = o->sync;

@@ -194,10 +194,14 @@ int hbase_snapshot_schema(const struct snapshot *snap, const struct table *t,
 int hbase_snapshot_clone(struct snapshot *snap,
 			 const struct snapshot_table *from, struct bytes to)
 {
+	struct hbase_store *hs = hbase_of(snap->store);
+	int r;
+
 	if (clone_is_named(to))
 		return hbase_no_such_name(to);
-	return snapshots_clone(hbase_of(snap->store)->cluster,
-			       bytes_str(shown_of(snap)->name), to);
+	r = snapshots_clone(hs->cluster, bytes_str(shown_of(snap)->name), to);
+	names_forget(&hs->tables);
+	return r;
 }
 
 int hbase_snapshot_restore(struct snapshot *snap,
@@ -208,5 +212,6 @@ int hbase_snapshot_restore(struct snapshot *snap,
 	int r = snapshots_restore(c, bytes_str(shown_of(snap)->name), table);
 
 	regions_forget_table(c, table);
+	names_forget(&hbase_of(snap->store)->tables);
 	return r;
 }

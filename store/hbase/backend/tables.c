@@ -251,9 +251,12 @@ int hbase_no_such_name(struct bytes name)
 int hbase_table_create(struct store *s, struct bytes name,
 		       const struct schema *schema)
 {
-	return clone_is_named(name)
-		       ? hbase_no_such_name(name)
-		       : admin_create(hbase_of(s)->cluster, name, schema);
+	int r = clone_is_named(name)
+			? hbase_no_such_name(name)
+			: admin_create(hbase_of(s)->cluster, name, schema);
+
+	names_forget(&hbase_of(s)->tables);
+	return r;
 }
 
 /* A dropped table has no .snapshot in which its snapshots are seen. */
@@ -299,6 +302,7 @@ int hbase_table_drop(struct store *s, struct bytes name, bool only_if_empty)
 	if (r == 0)
 		r = admin_drop(c, name);
 	regions_forget_table(c, name);
+	names_forget(&hbase_of(s)->tables);
 	return r;
 }
 
@@ -456,59 +460,34 @@ int hbase_table_alter(struct table *t, const struct alter *a)
 	return r;
 }
 
-/* The least name behind @after. */
-struct search {
-	struct bytes after;
-	char *name;
-	bool found;
-};
-
-static void consider(void *arg, struct bytes name)
-{
-	struct search *s = arg;
-
-	if (name.len > TABLE_NAME_LEN_MAX || memchr(name.data, 0, name.len) ||
-	    bytes_cmp(name, s->after) <= 0 || clone_is_named(name) ||
-	    (s->found && bytes_cmp(name, bytes_str(s->name)) >= 0))
-		return;
-	memcpy(s->name, name.data, name.len);
-	s->name[name.len] = '\0';
-	s->found = true;
-}
-
-/* A caller may give the same memory for both names. */
-static int next_name(struct store *s, struct bytes after, char *name,
-		     int (*list)(struct cluster *,
-				 void (*each)(void *, struct bytes), void *))
-{
-	char found[TABLE_NAME_LEN_MAX + 1];
-	struct search search = {.after = after, .name = found};
-	int r = list(hbase_of(s)->cluster, consider, &search);
-
-	if (r < 0 || !search.found)
-		return r;
-	memcpy(name, found, sizeof(found));
-	return 1;
-}
-
 int hbase_table_next(struct store *s, struct bytes after, char *name)
 {
-	return next_name(s, after, name, admin_tables);
+	struct hbase_store *hs = hbase_of(s);
+
+	return names_next(&hs->tables, hs->cluster, after, name);
 }
 
 int hbase_namespace_next(struct store *s, struct bytes after, char *name)
 {
-	return next_name(s, after, name, admin_namespaces);
+	struct hbase_store *hs = hbase_of(s);
+
+	return names_next(&hs->namespaces, hs->cluster, after, name);
 }
 
 int hbase_namespace_create(struct store *s, struct bytes name)
 {
-	return admin_namespace_create(hbase_of(s)->cluster, name);
+	int r = admin_namespace_create(hbase_of(s)->cluster, name);
+
+	names_forget(&hbase_of(s)->namespaces);
+	return r;
 }
 
 int hbase_namespace_drop(struct store *s, struct bytes name)
 {
-	return admin_namespace_drop(hbase_of(s)->cluster, name);
+	int r = admin_namespace_drop(hbase_of(s)->cluster, name);
+
+	names_forget(&hbase_of(s)->namespaces);
+	return r;
 }
 
 int hbase_table_open_id(struct store *s, uint64_t id, struct table **out)
