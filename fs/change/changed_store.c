@@ -18,6 +18,8 @@ static void forget_below(struct fs *fs, uint64_t table)
 		       overlay_remove(fs->overlay, dir.id, bytes_str(e.name))) {
 			moved_forget(fs, e.node);
 			scratch_unname(fs->writes->scratch, e.node);
+			/* The kernel may know it for long: it unlinks nothing. */
+			scratch_forget(fs->writes->scratch, e.node);
 		}
 	} while (overlay_count(fs->overlay) &&
 		 nodes_below(fs->nodes, table, &cursor, &dir) > 0);

@@ -30,6 +30,7 @@ struct scratch {
 	uint64_t bytes;		   /* lock: capacities and structs */
 	uint64_t bytes_max;	   /* never changes */
 	struct budget_share share; /* lock: of all of it, bytes */
+	size_t unnamed;		   /* lock: so many files have no name */
 	_Atomic size_t count;	   /* files.count, read without the lock */
 };
 
@@ -57,6 +58,7 @@ static void file_free(struct scratch *s, struct file *f)
 {
 	sorted_remove(&s->files, &f->by_node);
 	s->count = s->files.count;
+	s->unnamed -= !f->named;
 	sorted_node_release(&f->by_node);
 	set_bytes(s, s->bytes - FILE_COST - f->content.cap);
 	buf_free(&f->content);
@@ -89,15 +91,51 @@ static struct file *lock_file(struct scratch *s, uint64_t node)
 	return file_of(s, node);
 }
 
-/* Buffers double, so the limit may be exceeded by one doubling. 0 or -ENOSPC. */
-static int room_for(struct scratch *s, uint64_t more, uint64_t cap)
+/*
+ * Frees the files but @keep that nobody has open and that have no name, whose nodes
+ * the kernel is about to forget. Was there one? REQUIRES: lock.
+ */
+static bool free_removed(struct scratch *s, const struct file *keep)
 {
-	if (s->bytes > s->bytes_max || more > s->bytes_max - s->bytes)
+	uint64_t node = 0; /* the smallest; no file has it */
+	struct bytes at = bytes_of(&node, sizeof(node));
+	struct sorted_node *n;
+	bool any = false;
+
+	while (s->unnamed &&
+	       (n = sorted_next(&s->files, bytes_of(NULL, 0), true, at))) {
+		struct file *f = (struct file *)n;
+
+		memcpy(&node, sorted_name(n).data, sizeof(node));
+		if (f->named || f->holds || f == keep)
+			continue;
+		file_free(s, f);
+		any = true;
+	}
+	return any;
+}
+
+static bool is_over(const struct scratch *s, uint64_t more)
+{
+	return s->bytes > s->bytes_max || more > s->bytes_max - s->bytes;
+}
+
+/*
+ * For @f, or a new file. Buffers double, so the limit may be exceeded by one
+ * doubling. 0 or -ENOSPC.
+ */
+static int room_for(struct scratch *s, const struct file *f, uint64_t more)
+{
+	uint64_t cap = f ? f->content.cap : 0;
+
+	if (is_over(s, more) && (!free_removed(s, f) || is_over(s, more)))
 		return why(-ENOSPC, "scratch files hold scratch_max bytes: "
 				    "remove some, or mount with more");
 	more = cap ? budget_grown(cap, cap + more) - cap
 		   : budget_grown(cap, more);
-	return budget_try(&s->share, s->bytes + more) < 0
+	return budget_try(&s->share, s->bytes + more) < 0 &&
+			       (!free_removed(s, f) ||
+				budget_try(&s->share, s->bytes + more) < 0)
 		       ? budget_say(s->share.budget, -ENOSPC)
 		       : 0;
 }
@@ -119,6 +157,7 @@ static bool revive(struct scratch *s, uint64_t node,
 		set_bytes(s, s->bytes - f->content.cap);
 		buf_free(&f->content);
 		f->attr = *attr;
+		s->unnamed -= !f->named;
 		f->named = true;
 		f->retired = f->frozen = false;
 		touch(f);
@@ -151,7 +190,7 @@ int scratch_add(struct scratch *s, uint64_t node, mode_t mode, uid_t uid,
 	if (file_of(s, node))
 		err = -EEXIST;
 	else
-		err = room_for(s, FILE_COST, 0);
+		err = room_for(s, NULL, FILE_COST);
 	if (!err) {
 		sorted_insert(&s->files, &f->by_node);
 		s->count = s->files.count;
@@ -178,6 +217,7 @@ static void lose_name(struct scratch *s, uint64_t node, bool retire)
 	struct file *f = lock_file(s, node);
 
 	if (f) {
+		s->unnamed += f->named;
 		f->named = false;
 		f->retired |= retire;
 		free_unused(s, f);
@@ -296,7 +336,7 @@ static int resize(struct scratch *s, struct file *f, uint64_t size)
 	if (err)
 		return err;
 	if (size > cap) {
-		err = room_for(s, size - cap, cap);
+		err = room_for(s, f, size - cap);
 		if (err)
 			return err;
 		err = buf_reserve(&f->content, size - len);

@@ -10,8 +10,8 @@
  *
  * The names are entries of the overlay; here are attributes and content, by
  * node id, which is never reused. A file is kept while it has a name, is open, or
- * its node is there: who has found it opens it, though it was removed or replaced
- * meanwhile. A file that was renamed to a cell is retired: programs that have it open
+ * its node is there, as long as there is room: who has found it opens it, though it
+ * was removed or replaced meanwhile. A file that was renamed to a cell is retired: programs that have it open
  * keep it, and its node stands for the cell from then on.
  *
  * At most bytes_max in all, and no more than the budget has left for one

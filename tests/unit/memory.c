@@ -493,6 +493,43 @@ TEST(scratch_takes_its_bound_and_no_more)
 	scratch_free(s);
 }
 
+TEST(scratch_that_was_removed_makes_room)
+{
+	struct budget little = {.max = 1 << 10};
+	struct scratch *s = scratch_new(0, &little);
+	char content[512] = {0};
+	struct scratch_attr a;
+
+	for (uint64_t node = 5; node < 10; node++) {
+		assert_int_equal(scratch_add(s, node, S_IFREG, 0, 0), 0);
+		assert_int_equal(scratch_write(s, node, bytes_of(content, 400),
+					       0, false),
+				 0);
+		/* The one before has made room. */
+		if (node > 5)
+			assert_int_equal(scratch_getattr(s, node - 1, &a), 0);
+		scratch_unname(s, node);
+		assert_int_equal(scratch_getattr(s, node, &a), 1);
+	}
+	/* But for itself none does, nor one that is open or has a name. */
+	assert_int_equal(
+		scratch_write(s, 9, bytes_of(content, 512), 400, false),
+		-ENOSPC);
+	assert_int_equal(scratch_hold(s, 9), 0);
+	assert_int_equal(scratch_add(s, 10, S_IFREG, 0, 0), 0);
+	assert_int_equal(scratch_write(s, 10, bytes_of(content, 512), 0, false),
+			 -ENOSPC);
+	assert_int_equal(scratch_getattr(s, 9, &a), 1);
+	assert_int_equal(scratch_getattr(s, 10, &a), 1);
+	scratch_free(s);
+	s = scratch_new(600, &plenty);
+	for (uint64_t node = 5; node < 10; node++) {
+		assert_int_equal(scratch_add(s, node, S_IFREG, 0, 0), 0);
+		scratch_unname(s, node);
+	}
+	scratch_free(s);
+}
+
 TEST(scratch_that_the_budget_refuses_says_so)
 {
 	struct budget little = {.max = 1 << 10};

@@ -89,7 +89,7 @@ IN_A_ROW(a_table_that_is_made_or_dropped_is_told_by_its_name)
 
 IN_A_ROW(what_was_in_memory_of_a_dropped_table_goes)
 {
-	uint64_t other, column, swap, moved, live, pinned;
+	uint64_t other, column, live, pinned;
 
 	other = made_dir(FUSE_ROOT_ID, "U");
 	made_dir(other, "R");
@@ -97,17 +97,13 @@ IN_A_ROW(what_was_in_memory_of_a_dropped_table_goes)
 	nodes_count(world.fs->nodes, &live, &pinned);
 	made_dir(at.row, "g");
 	assert_int_equal(make_file(at.table, ".a.swp"), 0);
-	swap = given();
 	column = looked_up(looked_up(at.row, "f"), "q");
 	assert_int_equal(make_file(column, "5"), 0);
-	moved = given();
 	assert_int_equal(rename_in(column, "5", "5~"), 0);
 	assert_true(scratch_any(world.fs->writes->scratch));
 	after(SERVED_DROPPED, "T", "", 0);
 	/* Of the other table nothing goes. */
 	assert_int_equal(overlay_count(world.fs->overlay), 1);
-	forget(swap);
-	forget(moved);
 	assert_false(scratch_any(world.fs->writes->scratch));
 	nodes_count(world.fs->nodes, &live, &column);
 	assert_int_equal(column, pinned);
