@@ -22,6 +22,7 @@ struct counter {
 	char line[32]; /* the beginning of one, that goes on at end */
 	size_t len;
 	uint64_t end;
+	int failed; /* what the last line met that a close ended */
 };
 
 static const struct file_ops counter_ops;
@@ -146,26 +147,38 @@ static int add(struct fs *fs, struct counter *c, int64_t delta, int flags)
 	return 0;
 }
 
-/* Adds the numbers of all lines that end in @data, or none. REQUIRES: lock. */
+/*
+ * Adds the numbers of all lines that end in @data, or none; with O_DSYNC its end is
+ * that of a line. Empty lines say nothing; @data of them alone is refused.
+ * REQUIRES: lock.
+ */
 static int take(struct fs *fs, struct counter *c, struct bytes data, int flags)
 {
-	bool ended = false;
+	bool ended = false, blank = false;
 	int64_t sum = 0;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < data.len; i++) {
 		char next = (char)data.data[i];
 
-		ended |= next == '\n';
-		if (next == '\n')
+		if (next == '\n' && c->len) {
+			ended = true;
 			r = take_line(c, &sum);
-		else if (c->len == sizeof(c->line) - 1)
+		} else if (c->len == sizeof(c->line) - 1) {
 			r = refuse();
-		else if (c->len || (next != ' ' && next != '\t'))
+		} else if (c->len || !memchr(" \t\n", next, 3)) {
 			c->line[c->len++] = next;
+		}
+		blank |= next == '\n';
+	}
+	if (r == 0 && c->len && flags & O_DSYNC) {
+		ended = true;
+		r = take_line(c, &sum);
 	}
 	if (r == 0 && c->len)
 		r = check_line(c);
+	else if (r == 0 && blank && !ended)
+		r = refuse();
 	if (r == 0 && ended)
 		r = add(fs, c, sum, flags);
 	if (r < 0)
@@ -219,8 +232,6 @@ static int counter_write(struct fs *fs, struct open_file *f, struct bytes data,
 	c->end = (uint64_t)off + data.len;
 	if (r == 0)
 		r = take(fs, c, data, flags);
-	if (r == 0 && flags & O_DSYNC)
-		r = end_line(fs, c, flags);
 	pthread_mutex_unlock(&c->lock);
 	changed_wait_put(fs, &c->place);
 	return r;
@@ -234,6 +245,10 @@ static int counter_flush(struct fs *fs, struct open_file *f)
 	if (r < 0)
 		return r;
 	r = end_line(fs, c, 0);
+	/* A child's close may be the one that has failed. */
+	if (r == 0 && c->failed)
+		r = why(c->failed, "what was written before was not added");
+	c->failed = r;
 	pthread_mutex_unlock(&c->lock);
 	changed_wait_put(fs, &c->place);
 	return r;

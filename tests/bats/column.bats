@@ -89,6 +89,28 @@ load helper
 	os.close(fd)
 	PY
 	[ "$(cat "$C/counter")" = 29 ]
+	printf '\n1\n\n' | dd bs=9 of="$C/counter" status=none
+	[ "$(cat "$C/counter")" = 30 ]
+}
+
+@test "a number that a child's close cannot add fails the last close as well" {
+	a_column
+	python3 - "$C" <<-'PY'
+	import os, sys
+	fd = os.open(sys.argv[1] + "/counter", os.O_WRONLY)
+	os.write(fd, b"5")
+	with open(sys.argv[1] + "/latest", "w") as f:
+	    f.write("abc")
+	if os.fork() == 0:
+	    os._exit(0)
+	os.wait()
+	try:
+	    os.close(fd)
+	    sys.exit("it was not told")
+	except OSError as e:
+	    assert e.errno == 22, e
+	PY
+	[ "$(cat "$C/latest")" = abc ]
 }
 
 @test "what cannot become a number fails the write that brings it" {
