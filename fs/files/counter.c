@@ -95,6 +95,11 @@ static int refuse(void)
 			    "add to it");
 }
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
 /* Adds the number of the line, which ends, to *sum. REQUIRES: lock. */
 static int take_line(struct counter *c, int64_t *sum)
 {
@@ -166,7 +171,7 @@ static int take(struct fs *fs, struct counter *c, struct bytes data, int flags)
 			r = take_line(c, &sum);
 		} else if (c->len == sizeof(c->line) - 1) {
 			r = refuse();
-		} else if (c->len || !memchr(" \t\n", next, 3)) {
+		} else if (c->len || !is_blank(next)) {
 			c->line[c->len++] = next;
 		}
 		blank |= next == '\n';
