@@ -117,6 +117,8 @@ load helper
 	a_column
 	run ! bash -c "printf 1x > '$C/counter'"
 	run ! dd bs=9 of="$C/counter" <<< $'1\n2x'
+	run ! bash -c "printf '1\n2x' | dd bs=9 of='$C/counter'"
+	run ! bash -c "printf '1\n2x' | dd bs=9 oflag=dsync of='$C/counter'"
 	run ! bash -c "echo > '$C/counter'"
 	run ! bash -c "printf %040d 1 > '$C/counter'"
 	[ "$(cat "$C/counter")" = 0 ]
