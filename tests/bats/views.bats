@@ -288,8 +288,11 @@ names() {
 	for r in e d x 0; do run ! stat "$M/T/.first/3/$r"; done
 	for r in c e d c; do stat "$M/T/.last/3/$r" > /dev/null; done
 	for r in b a x 0; do run ! stat "$M/T/.last/3/$r"; done
-	# One that goes makes room at once.
-	rm -r "$M/T/b" "$M/T/d"
+	# One that goes makes room at once, in what was counted just before, too.
+	rm -r "$M/T/d"
+	[ "$(cat "$M/T/.last/3/b/f:q")" = b ]
+	stat "$M/T/.first/3/c" > /dev/null
+	rm -r "$M/T/b"
 	[ "$(cat "$M/T/.first/3/e/f:q")" = e ]
 	[ "$(cat "$M/T/.last/3/a/f:q")" = a ]
 	run ! stat "$M/T/.first/3/d"

@@ -54,7 +54,7 @@ SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0",
               "UBSAN_OPTIONS": "halt_on_error=1"}
 # Suites of meson; the campaigns that plant bugs of their own judge none.
 SUITES = {"unit", "model", "crash", "hbase"}
-NOT = re.compile(r"-finds$|^layering$|^limits$|^bench$")
+NOT = re.compile(r"-finds$|^layering$|^limits$|^bench$|^library_")
 # Campaigns that would go on: what they find of a change they find early.
 SHORT = {
     "crash": ["--states", "1500"],
