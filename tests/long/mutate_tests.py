@@ -233,23 +233,27 @@ class Tests:
         return lost
 
     def reaching(self, path, line):
-        """What runs the block that this line is in, or else the file."""
+        """What runs the block that this line is in, and what runs its function.
+
+        The compiler joins blocks and makes several of one, so what a line does
+        may be noted for another of the function. Outside of one: what runs the file.
+        """
         blocks = self.reach.get(path, {})
         with open(os.path.join(self.copy, path), encoding="utf-8") as f:
             lines = f.read().split("\n")
-        inside = None
-        for text in reversed(lines[:line]):
-            if text[:1] in ("{", "}"):
-                inside = text == "{"
-                break
-        every = {t for names in blocks.values() for t in names}
+        begin = end = line
+        while begin > 1 and lines[begin - 1][:1] not in ("{", "}"):
+            begin -= 1
+        while end < len(lines) and lines[end - 1][:1] != "}":
+            end += 1
         # A file of nothing but data has no block: anything may use it.
-        if not blocks:
-            return set(self.cost)
-        before = [n for n in sorted(blocks) if n <= line]
-        if not inside or not before:
-            return every
-        return set(blocks[before[-1]]) or every
+        every = {t for names in blocks.values() for t in names} or set(self.cost)
+        inside = [n for n in sorted(blocks) if begin <= n <= end]
+        before = [n for n in inside if n <= line]
+        if lines[begin - 1][:1] != "{" or not before:
+            return every, every
+        function = {t for n in inside for t in blocks[n]}
+        return set(blocks[before[-1]]), function or every
 
     def forget(self, run):
         """Fails on what is not changed too: no judge."""
@@ -258,12 +262,22 @@ class Tests:
                             range(len(self.bats.get(run, []))))}
 
     def runs(self, kind, path, line, learnt, seconds):
-        """Those that reach a line: likely and cheap ones first, for so long."""
-        tests = self.reaching(path, line) & set(self.cost) - self.bad
+        """Those that reach a line, then its function, for so long."""
+        block, function = self.reaching(path, line)
+        asked = []
+        for tests in block, function - block:
+            for cost, run in self.ordered(kind, path, tests, learnt):
+                if cost <= seconds:
+                    seconds -= cost
+                    asked.append(run)
+        return asked
+
+    def ordered(self, kind, path, tests, learnt):
+        """(cost, run) of tests, likely and cheap ones first."""
         module = os.path.basename(path).split(".")[0]
         mounts = collections.defaultdict(list)
         order = []
-        for name in tests:
+        for name in tests & set(self.cost) - self.bad:
             file, _, number = name.rpartition(" ")
             if file in self.bats:
                 mounts[file].append(int(number))
@@ -277,12 +291,7 @@ class Tests:
             order.append((cost / (1 + learnt[file]), cost,
                           self.mount(kind, file, sorted(numbers))))
         order.sort(key=lambda o: (o[0], o[2].name))
-        asked = []
-        for _, cost, run in order:
-            if cost <= seconds:
-                seconds -= cost
-                asked.append(run)
-        return asked
+        return [o[1:] for o in order]
 
     def measure(self):
         """Runs all once, and keeps what each costs and which blocks it runs."""

@@ -229,6 +229,32 @@ static uint64_t makes_file(uint64_t dir, const char *name)
 	return want_node(name, FUSE_MKNOD, dir, ARGS(in), name_of(name));
 }
 
+/* A file that could not be opened is not there: the next try makes it. */
+static void creates(uint64_t dir, const char *name)
+{
+	struct fuse_create_in in = {.flags = O_CREAT | O_EXCL | O_WRONLY,
+				    .mode = 0644};
+	struct fuse_open_out out;
+	bool failed = true;
+	uint64_t node;
+
+	for (uint64_t nth = 1; failed; nth++) {
+		int r = try(name, nth, FUSE_CREATE, dir, ARGS(in),
+			    name_of(name));
+
+		failed = fault.failed > 0;
+		if (r < 0)
+			continue;
+		node = given();
+		memcpy(&out, answer.data + sizeof(struct fuse_entry_out),
+		       sizeof(out));
+		flush(node, out.fh);
+		released(FUSE_RELEASE, node, out.fh);
+		removes(FUSE_UNLINK, dir, name);
+		forget(node);
+	}
+}
+
 /* All that is asked of a row: it is made, put, read, listed and removed. */
 static void live(uint64_t table, unsigned round)
 {
@@ -249,6 +275,9 @@ static void live(uint64_t table, unsigned round)
 	scratch = makes_file(row, ".tmp");
 	put(scratch, "moved");
 	moves(row, ".tmp", "f:p");
+	creates(row, ".new");
+	creates(row, "f:new");
+	removes(FUSE_RMDIR, family, "new");
 	stats(row);
 	stats(version);
 	lists(FUSE_ROOT_ID);
