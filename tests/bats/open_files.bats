@@ -272,6 +272,31 @@ long_values() {
 	exec 7<&- 8<&- 9<&-
 }
 
+# long_values write|read: versions of one length, all open at once. Written one behind
+# the other, some names are the same.
+long_values() {
+	python3 - "$M" "$1" <<-'EOF'
+	import itertools, os, sys
+	names = itertools.product("TU", ["a", "af"], ["f", "fg", "g"], ["q", "gq"], "78")
+	paths = [os.path.join(sys.argv[1], *n) for n in names]
+	values = [b"%06d" % i * 15000 for i in range(len(paths))]
+	if sys.argv[2] == "write":
+	    for path, value in zip(paths, values):
+	        os.makedirs(os.path.dirname(path), exist_ok=True)
+	        with open(path, "wb") as f:
+	            f.write(value)
+	else:
+	    files = [open(path, "rb") for path in paths * 2]
+	    assert [f.read() for f in files] == values * 2
+	EOF
+}
+
+@test "values that differ in one coordinate are not one" {
+	long_values write
+	remount_store
+	long_values read
+}
+
 @test "many streams read in turn give what each alone gives" {
 	mkdir "$M/T"
 	seq -f 'row%04.0f' 1 300 | while read -r row; do
