@@ -145,6 +145,7 @@ static int compact(struct world *w, struct compaction *c)
 {
 	struct level_file removed[256], added[256];
 	size_t nremoved = 0, nadded = 0;
+	uint64_t in = 0, out = 0;
 	struct compaction_job j = {
 		.dir = w->dir,
 		.cache = w->cache,
@@ -168,12 +169,18 @@ static int compact(struct world *w, struct compaction *c)
 		return r;
 	}
 	for (int side = 0; side < 2; side++)
-		for (uint32_t i = 0; i < c->ninputs[side]; i++)
+		for (uint32_t i = 0; i < c->ninputs[side]; i++) {
 			removed[nremoved++] = (struct level_file){
 				(uint8_t)c->from, c->inputs[side][i]};
-	for (uint32_t i = 0; i < j.noutputs; i++)
+			in += sst_info(c->inputs[side][i])->file_bytes;
+		}
+	for (uint32_t i = 0; i < j.noutputs; i++) {
 		added[nadded++] =
 			(struct level_file){(uint8_t)c->to, j.outputs[i]};
+		out += sst_info(j.outputs[i])->file_bytes;
+	}
+	assert_int_equal(j.bytes_in, c->trivial ? 0 : in);
+	assert_int_equal(j.bytes_out, out);
 	if (c->trivial)
 		added[nadded++] =
 			(struct level_file){(uint8_t)c->to, c->inputs[0][0]};
