@@ -632,6 +632,30 @@ static void get_shared(struct shared_buf hold[2])
 	}
 }
 
+/* Both files have times above it, so each is asked for the newest. */
+BOTH(a_version_is_found_by_its_time_in_whichever_file)
+{
+	static const int64_t times[] = {10, 20};
+	struct buf hold = {0};
+	struct cell c;
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(temp_put(&the, "r", "f", "q", times[i], "v"),
+				 1);
+		assert_int_equal(temp_put(&the, "s", "f", "q", 1000, "w"), 1);
+		assert_int_equal(store_flush(the.store, NULL), 0);
+	}
+	for (int64_t ts = 0; ts < 30; ts++) {
+		int r = table_get(the.table, bytes_str("r"), bytes_str("f"),
+				  bytes_str("q"), ts, NULL, &c, &hold);
+
+		assert_int_equal(r, ts >= 10);
+		if (r)
+			assert_int_equal(c.ts, ts / 10 * 10);
+	}
+	buf_free(&hold);
+}
+
 BOTH(a_long_value_is_read_where_it_lies_and_stays)
 {
 	char value[LONG + 1] = {0};

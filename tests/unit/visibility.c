@@ -641,6 +641,26 @@ TEST(a_column_is_sought_from_a_marker_that_was_shown)
 	}
 }
 
+TEST(a_column_is_sought_that_follows_a_marker_that_was_shown)
+{
+	struct array_cell cells[] = {{"r", "", 80, DFAM, 9},
+				     {"r", "q", 90, PUT, 2},
+				     {"r", "q", 60, PUT, 3}};
+	struct array_cursor c;
+	struct visible *v;
+
+	family.versions = 3;
+	view.raw = true;
+	array_cursor(&c, cells, 3);
+	assert_int_equal(visible_new(&view, &v), 0);
+	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
+	visible_row(v, &c.base);
+	assert_int_equal(visible_next(v), 1);
+	assert_int_equal(visible_seek(v, bytes_str("q"), INT64_MAX), 1);
+	assert_int_equal(c.base.at.ts, 90);
+	visible_free(v);
+}
+
 TEST(raw_shows_all_but_duplicates)
 {
 	family.ttl_ms = 1;
