@@ -390,6 +390,11 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 	return r < 0 ? r : check_kept(fs, &attrs, newer.count, to->ts);
 }
 
+int cellfile_seen(struct fs *fs, const struct place *to)
+{
+	return check_seen(fs, to, -1, to);
+}
+
 uint64_t cellfile_ttl_left(struct fs *fs, const struct cell *cell, int64_t ts)
 {
 	int64_t end;

@@ -166,14 +166,24 @@ static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
 			 ts);
 }
 
-/* What was written since it was read is no longer what was moved. */
+static int find(struct fs *fs, uint64_t node, struct place *from,
+		XXH128_hash_t *value);
+
+/*
+ * What was written since it was read is no longer what was moved. What is not
+ * seen any more, as newer ones have pushed it out, still is: moved_is().
+ */
 static void show_changed(struct fs *fs, uint64_t node)
 {
 	struct buf hold = {0};
+	XXH128_hash_t hash;
 	struct cell cell;
 	struct place from;
 
-	if (moved_from(fs, node, &from, &hold, &cell) == 0)
+	if (find(fs, node, &from, &hash) <= 0)
+		return;
+	if (place_get(&from, &cell, &hold) > 0 &&
+	    !XXH128_isEqual(hash, hash_of(cell.value)))
 		moved_forget(fs, node);
 	place_release(&from);
 	buf_free(&hold);
@@ -262,6 +272,16 @@ static int find(struct fs *fs, uint64_t node, struct place *from,
 	if (r < 0)
 		place_release(from);
 	return r < 0 ? r : v != NULL;
+}
+
+bool moved_is(struct fs *fs, uint64_t node)
+{
+	XXH128_hash_t hash;
+	struct place from;
+	int r = find(fs, node, &from, &hash);
+
+	place_release(&from);
+	return r > 0;
 }
 
 int moved_from(struct fs *fs, uint64_t node, struct place *from,

@@ -13,6 +13,8 @@
  *	mv 5~ 5		as it was: nothing is put
  *	rm 5~		5 is deleted
  *	rmdir of Q	5 is deleted if nothing else is in Q
+ *	newer versions	have pushed it out: 5~ is all that there is of it, and does
+ *			not become what nobody sees
  *	kill -9, unmount  5 is there again
  *
  * `latest`, F:Q, views and programs show what is in the store, thus 5.
@@ -47,6 +49,11 @@ bool moved_hides(struct fs *fs, const struct place *p, int64_t ts);
  * was moved any more, is shown again, and is nobody's to delete.
  */
 void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m);
+/*
+ * Is @node the new name of a version? Also when newer ones have pushed that out:
+ * then the scratch file is all that there is of it.
+ */
+bool moved_is(struct fs *fs, uint64_t node);
 /*
  * The version whose new name @node is, as long as the store has it as it was:
  * 1, *from, to be released, and *cell, whose value lies in @hold; 0; an error.

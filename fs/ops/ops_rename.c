@@ -226,6 +226,9 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 	int64_t ts;
 	int r = put_instead(fs, mv, content, flags);
 
+	/* A version that was pushed out meanwhile is in this file only. */
+	if (r == 0 && moved_is(fs, mv->from.node))
+		r = cellfile_seen(fs, &mv->to);
 	if (r == 0)
 		return cellfile_put(fs, &mv->to, content, NULL, -1, flags, &ts);
 	return r < 0 ? r : 0;

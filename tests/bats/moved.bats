@@ -308,6 +308,43 @@ two" ]
 	run ! cat "$M/T/.at/now/R/f/q"
 }
 
+@test "one that newer versions have pushed out is not moved to where nobody sees it" {
+	local to
+	a_column
+	mkdir -p "$M/T/R/f/p"
+	echo x > "$C/5"
+	mv "$C/5" "$C/5~"
+	for to in 6 7 8; do
+		echo "$to" > "$C/$to"
+		echo "$to" > "$M/T/R/f/p/$to"
+	done
+	for to in "$C/5" "$C/4" "$M/T/R/f/p/5"; do
+		run ! mv "$C/5~" "$to"
+		[[ "$output" = *"Operation not permitted"* ]]
+		tail -n 1 "$M/.cellfs/errors" | grep -q 'a version would be lost'
+	done
+	[ "$(cat "$C/5~")" = x ]
+	[ "$(listed "$C")" = "5~ 6 7 8 " ]
+	mv "$C/5~" "$C/9"
+	[ "$(cat "$C/latest")" = x ]
+	[ "$(listed "$C")" = "7 8 9 " ]
+}
+
+@test "one that was pushed out stays hidden when the family keeps more" {
+	local newer
+	a_column
+	echo x > "$C/5"
+	mv "$C/5" "$C/5~"
+	for newer in 6 7 8; do
+		echo y > "$C/$newer"
+	done
+	sed -i 's/versions 3/versions 9/' "$M/T/.schema"
+	[ "$(listed "$C")" = "5~ 6 7 8 " ]
+	mv "$C/5~" "$C/5"
+	[ "$(listed "$C")" = "5 6 7 8 " ]
+	[ "$(cat "$C/5")" = x ]
+}
+
 @test "what is put at the same moment as a version is moved is not lost" {
 	a_column
 	python3 "$BATS_TEST_DIRNAME/../mount/moverace.py" "$C" "${ROUNDS:-100}"
