@@ -50,14 +50,20 @@ static int64_t ts_of(const struct place *p)
 	return p->kind == NODE_VERSION ? p->ts : TS_AUTO;
 }
 
-/* A version that was moved here ends when it would have. */
-static int take_ttl(struct stage *s, struct item *it)
+/* A version that was moved here is seen afterwards, and ends when it would have. */
+static int take_moved(struct stage *s, struct item *it)
 {
 	struct buf hold = {0};
 	struct cell was;
 	struct place from;
-	int r = moved_from(s->fs, it->node, &from, &hold, &was);
+	int r;
 
+	if (!moved_is(s->fs, it->node))
+		return 0;
+	r = cellfile_seen(s->fs, &it->place);
+	if (r < 0)
+		return r;
+	r = moved_from(s->fs, it->node, &from, &hold, &was);
 	if (r > 0 && bytes_eq(was.value, buf_bytes(&it->value)))
 		it->ttl_ms = cellfile_ttl_left(s->fs, &was, ts_of(&it->place));
 	place_release(&from);
@@ -80,7 +86,7 @@ static int read_file(struct stage *s, struct item *it)
 	if (r == -EFBIG)
 		r = why(r, "%s: a value here is at most %zu bytes (max_value)",
 			it->place.name, len_max);
-	return r ? r : take_ttl(s, it);
+	return r ? r : take_moved(s, it);
 }
 
 /* Adds the entry of the overlay, as it is named in @dir. */

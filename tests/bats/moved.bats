@@ -330,6 +330,28 @@ two" ]
 	[ "$(listed "$C")" = "7 8 9 " ]
 }
 
+@test "a row that is staged loses no version that was moved there" {
+	local row newer
+	a_column
+	mkdir -p "$M/T/R2/f/q"
+	for row in R R2; do
+		echo x > "$C/5"
+		mkdir -p "$M/T/.stage/S/f/q"
+		mv "$C/5" "$M/T/.stage/S/f/q/5"
+		for newer in 6 7 8; do
+			echo y > "$M/T/$row/f/q/$newer"
+		done
+		run ! mv -T "$M/T/.stage/S" "$M/T/$row"
+		[[ "$output" = *"Operation not permitted"* ]]
+		[ "$(cat "$M/T/.stage/S/f/q/5")" = x ]
+		mv "$M/T/.stage/S/f/q/5" "$M/T/.stage/S/f/q/9"
+		mv -T "$M/T/.stage/S" "$M/T/$row"
+		[ "$(listed "$M/T/$row/f/q")" = "7 8 9 " ]
+		[ "$(cat "$M/T/$row/f/q/9")" = x ]
+		rm "$M/T/$row/f:q"
+	done
+}
+
 @test "one that was pushed out stays hidden when the family keeps more" {
 	local newer
 	a_column
