@@ -40,6 +40,16 @@ $(line b f:q 100 one%0A)" ]
 	[[ "$output" == *"Read-only file system"* ]]
 }
 
+@test "what was deleted is there again where the lines of .raw are written" {
+	mkdir -p "$M/T/a/f/q" "$M/U"
+	echo x > "$M/T/a/f/q/100"
+	rm "$M/T/a/f/q/100"
+	"$CELLCTL" export --raw "$M" T | "$CELLCTL" import --create "$M" V 2> "$T/said"
+	[ -z "$(cat "$M/T/.cells" "$M/V/.cells")" ]
+	cat "$M/T/.raw/.cells" > "$M/U/.cells"
+	[ "$(cat "$M/U/.cells")" = "$(line a f:q 100 x%0A)" ]
+}
+
 @test "lines that are written are cells" {
 	mkdir "$M/T"
 	{
