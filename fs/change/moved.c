@@ -16,6 +16,7 @@ struct version {
 	uint64_t node;		    /* the scratch file */
 	struct place from;	    /* its parent is pinned */
 	XXH128_hash_t value;
+	uint64_t ttl_ms; /* its own */
 };
 
 struct moved {
@@ -111,7 +112,7 @@ static XXH128_hash_t hash_of(struct bytes value)
 }
 
 static int version_new(uint64_t node, const struct place *from,
-		       struct bytes value, struct version **out)
+		       const struct cell *cell, struct version **out)
 {
 	struct version *v = calloc(1, sizeof(*v));
 	struct buf name = {0};
@@ -120,7 +121,8 @@ static int version_new(uint64_t node, const struct place *from,
 	if (!v)
 		return -ENOMEM;
 	v->node = node;
-	v->value = hash_of(value);
+	v->value = hash_of(cell->value);
+	v->ttl_ms = cell->ttl_ms;
 	r = place_copy(&v->from, from);
 	if (r == 0)
 		r = coordinates(from->table, from->row, from->family,
@@ -167,7 +169,7 @@ static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
 }
 
 static int find(struct fs *fs, uint64_t node, struct place *from,
-		XXH128_hash_t *value);
+		XXH128_hash_t *value, uint64_t *ttl_ms);
 
 /*
  * What was written since it was read is no longer what was moved. What is not
@@ -180,7 +182,7 @@ static void show_changed(struct fs *fs, uint64_t node)
 	struct cell cell;
 	struct place from;
 
-	if (find(fs, node, &from, &hash) <= 0)
+	if (find(fs, node, &from, &hash, &cell.ttl_ms) <= 0)
 		return;
 	if (place_get(&from, &cell, &hold) > 0 &&
 	    !XXH128_isEqual(hash, hash_of(cell.value)))
@@ -190,11 +192,11 @@ static void show_changed(struct fs *fs, uint64_t node)
 }
 
 int moved_add(struct fs *fs, uint64_t node, const struct place *from,
-	      struct bytes value)
+	      const struct cell *cell)
 {
 	struct moved *mv = fs->moved;
 	struct version *v;
-	int r = version_new(node, from, value, &v);
+	int r = version_new(node, from, cell, &v);
 
 	if (r < 0)
 		return r;
@@ -252,7 +254,7 @@ void moved_back(struct fs *fs, uint64_t node, const struct place *from)
 
 /* 1 and a copy; 0 when @node is no version's new name. */
 static int find(struct fs *fs, uint64_t node, struct place *from,
-		XXH128_hash_t *value)
+		XXH128_hash_t *value, uint64_t *ttl_ms)
 {
 	struct moved *mv = fs->moved;
 	struct version *v;
@@ -267,6 +269,7 @@ static int find(struct fs *fs, uint64_t node, struct place *from,
 	if (v) {
 		r = place_copy(from, &v->from);
 		*value = v->value;
+		*ttl_ms = v->ttl_ms;
 	}
 	pthread_mutex_unlock(&mv->lock);
 	if (r < 0)
@@ -274,12 +277,18 @@ static int find(struct fs *fs, uint64_t node, struct place *from,
 	return r < 0 ? r : v != NULL;
 }
 
-bool moved_is(struct fs *fs, uint64_t node)
+bool moved_is(struct fs *fs, uint64_t node, struct bytes content,
+	      struct cell *was)
 {
 	XXH128_hash_t hash;
 	struct place from;
-	int r = find(fs, node, &from, &hash);
+	int r;
 
+	*was = (struct cell){.value = content};
+	r = find(fs, node, &from, &hash, &was->ttl_ms);
+	was->ts = from.ts;
+	if (r > 0 && !XXH128_isEqual(hash, hash_of(content)))
+		was->ttl_ms = 0;
 	place_release(&from);
 	return r > 0;
 }
@@ -288,7 +297,7 @@ int moved_from(struct fs *fs, uint64_t node, struct place *from,
 	       struct buf *hold, struct cell *cell)
 {
 	XXH128_hash_t hash;
-	int r = find(fs, node, from, &hash);
+	int r = find(fs, node, from, &hash, &cell->ttl_ms);
 
 	if (r <= 0)
 		return r;

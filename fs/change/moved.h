@@ -36,9 +36,9 @@ struct moved *moved_new(void);
 /* With the mount, whose nodes go too. NULL is nothing. */
 void moved_free(struct moved *mv);
 
-/* The version @from with @value is the scratch file @node now. 0, -ENOMEM. */
+/* The version @from, whose cell is @cell, is the scratch file @node now. 0, -ENOMEM. */
 int moved_add(struct fs *fs, uint64_t node, const struct place *from,
-	      struct bytes value);
+	      const struct cell *cell);
 /*
  * Is the version @ts of the column that @p is, or is in, hidden? Cheap when
  * none is.
@@ -50,10 +50,12 @@ bool moved_hides(struct fs *fs, const struct place *p, int64_t ts);
  */
 void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m);
 /*
- * Is @node the new name of a version? Also when newer ones have pushed that out:
- * then the scratch file is all that there is of it.
+ * Is @node, whose content is @content, the new name of a version? Also when newer
+ * ones have pushed that out, or it has expired: then the scratch file is all that
+ * there is of it. *was is its cell, without its own ttl if it has another value.
  */
-bool moved_is(struct fs *fs, uint64_t node);
+bool moved_is(struct fs *fs, uint64_t node, struct bytes content,
+	      struct cell *was);
 /*
  * The version whose new name @node is, as long as the store has it as it was:
  * 1, *from, to be released, and *cell, whose value lies in @hold; 0; an error.

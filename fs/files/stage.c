@@ -53,22 +53,12 @@ static int64_t ts_of(const struct place *p)
 /* A version that was moved here is seen afterwards, and ends when it would have. */
 static int take_moved(struct stage *s, struct item *it)
 {
-	struct buf hold = {0};
 	struct cell was;
-	struct place from;
-	int r;
 
-	if (!moved_is(s->fs, it->node))
+	if (!moved_is(s->fs, it->node, buf_bytes(&it->value), &was))
 		return 0;
-	r = cellfile_seen(s->fs, &it->place);
-	if (r < 0)
-		return r;
-	r = moved_from(s->fs, it->node, &from, &hold, &was);
-	if (r > 0 && bytes_eq(was.value, buf_bytes(&it->value)))
-		it->ttl_ms = cellfile_ttl_left(s->fs, &was, ts_of(&it->place));
-	place_release(&from);
-	buf_free(&hold);
-	return r < 0 ? r : 0;
+	it->ttl_ms = cellfile_ttl_left(s->fs, &was, ts_of(&it->place));
+	return cellfile_seen(s->fs, &it->place);
 }
 
 static int read_file(struct stage *s, struct item *it)

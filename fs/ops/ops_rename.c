@@ -223,15 +223,17 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 		       struct bytes content)
 {
 	unsigned flags = mv->noreplace ? CELLFILE_ABSENT : 0;
+	struct cell was;
 	int64_t ts;
 	int r = put_instead(fs, mv, content, flags);
 
-	/* A version that was pushed out meanwhile is in this file only. */
-	if (r == 0 && moved_is(fs, mv->from.node))
-		r = cellfile_seen(fs, &mv->to);
-	if (r == 0)
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (!moved_is(fs, mv->from.node, content, &was))
 		return cellfile_put(fs, &mv->to, content, NULL, -1, flags, &ts);
-	return r < 0 ? r : 0;
+	/* A version that was pushed out meanwhile is in this file only. */
+	r = cellfile_seen(fs, &mv->to);
+	return r ? r : cellfile_copy(fs, &mv->to, &was, flags);
 }
 
 /* What the scratch file holds is put, or applied as the table's schema. */
@@ -283,22 +285,19 @@ static int scratch_to_data(struct fs *fs, const struct move *mv)
 }
 
 /* What a file is that is put again, under another name. */
-static int content_of(const struct place *p, struct buf *hold,
-		      struct bytes *out)
+static int content_of(const struct place *p, struct buf *hold, struct cell *out)
 {
-	struct cell cell;
 	int r;
 
 	if (p->kind == NODE_SCHEMA) {
 		r = fstable_schema_text(p->table, hold);
-		*out = buf_bytes(hold);
+		*out = (struct cell){.value = buf_bytes(hold)};
 		return r;
 	}
-	r = place_get(p, &cell, hold);
+	r = place_get(p, out, hold);
 	if (r <= 0)
 		return r ? r : -ENOENT;
-	*out = cell.value;
-	return cellfile_copyable(&cell);
+	return cellfile_copyable(out);
 }
 
 static int data_to_scratch(struct fs *fs, const struct move *mv)
@@ -306,7 +305,7 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 	struct scratch *scratch = fs->writes->scratch;
 	const struct stat *st = &mv->from_st;
 	struct buf hold = {0};
-	struct bytes content;
+	struct cell content;
 	int r;
 
 	if (mv->to_exists && place_is_dir(&mv->to))
@@ -323,9 +322,9 @@ static int data_to_scratch(struct fs *fs, const struct move *mv)
 				st->st_gid);
 	if (r)
 		goto out;
-	r = scratch_write(scratch, mv->from.node, content, 0, false);
+	r = scratch_write(scratch, mv->from.node, content.value, 0, false);
 	if (!r && mv->from.kind == NODE_VERSION)
-		r = moved_add(fs, mv->from.node, &mv->from, content);
+		r = moved_add(fs, mv->from.node, &mv->from, &content);
 	/* What the new file replaces goes when the new one has its place. */
 	if (!r)
 		r = add_target(fs, mv);

@@ -352,6 +352,26 @@ two" ]
 	done
 }
 
+@test "one that was pushed out ends when it would have" {
+	local now newer
+	a_column
+	now=$(date +%s%3N)
+	printf 'R\tf:q\t%s\tx\tput\t3600000\n' "$now" > "$M/T/.cells"
+	mv "$C/$now" "$C/$now~"
+	for newer in 1 2 3; do
+		echo y > "$C/$((now + newer))"
+	done
+	mv "$C/$now~" "$C/$((now + 5))"
+	[ "$(ttl_of $((now + 5)))" -eq 3599995 ]
+	mkdir -p "$M/T/.stage/S/f/q"
+	mv "$C/$((now + 5))" "$M/T/.stage/S/f/q/$((now + 9))"
+	for newer in 6 7 8; do
+		echo y > "$C/$((now + newer))"
+	done
+	mv -T "$M/T/.stage/S" "$M/T/S"
+	[ "$(ttl_of $((now + 9)))" -eq 3599991 ]
+}
+
 @test "one that was pushed out stays hidden when the family keeps more" {
 	local newer
 	a_column

@@ -400,7 +400,7 @@ TEST(a_version_that_is_aside_hides_no_other)
 
 TEST(a_file_is_of_one_version_and_a_version_of_one_file)
 {
-	const struct bytes empty = NOTHING;
+	const struct cell cell = {0};
 	uint64_t column, one, two;
 	struct place p;
 
@@ -409,13 +409,13 @@ TEST(a_file_is_of_one_version_and_a_version_of_one_file)
 	one = looked_up(column, "5");
 	two = looked_up(column, "latest");
 	assert_int_equal(place_of(world.fs, one, &p), 0);
-	assert_int_equal(moved_add(world.fs, one, &p, empty), 0);
-	assert_int_equal(moved_add(world.fs, two, &p, empty), 0);
+	assert_int_equal(moved_add(world.fs, one, &p, &cell), 0);
+	assert_int_equal(moved_add(world.fs, two, &p, &cell), 0);
 	moved_forget(world.fs, two);
 	assert_false(moved_hides(world.fs, &p, 5));
-	assert_int_equal(moved_add(world.fs, two, &p, empty), 0);
+	assert_int_equal(moved_add(world.fs, two, &p, &cell), 0);
 	p.ts = 6;
-	assert_int_equal(moved_add(world.fs, two, &p, empty), 0);
+	assert_int_equal(moved_add(world.fs, two, &p, &cell), 0);
 	assert_false(moved_hides(world.fs, &p, 5));
 	place_release(&p);
 }
