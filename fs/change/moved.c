@@ -277,8 +277,8 @@ static int find(struct fs *fs, uint64_t node, struct place *from,
 	return r < 0 ? r : v != NULL;
 }
 
-bool moved_is(struct fs *fs, uint64_t node, struct bytes content,
-	      struct cell *was)
+int moved_is(struct fs *fs, uint64_t node, struct bytes content,
+	     struct cell *was)
 {
 	XXH128_hash_t hash;
 	struct place from;
@@ -290,7 +290,7 @@ bool moved_is(struct fs *fs, uint64_t node, struct bytes content,
 	if (r > 0 && !XXH128_isEqual(hash, hash_of(content)))
 		was->ttl_ms = 0;
 	place_release(&from);
-	return r > 0;
+	return r;
 }
 
 int moved_from(struct fs *fs, uint64_t node, struct place *from,

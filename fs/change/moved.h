@@ -53,9 +53,10 @@ void moved_changed(struct fs *fs, struct fstable *ft, const struct mutation *m);
  * Is @node, whose content is @content, the new name of a version? Also when newer
  * ones have pushed that out, or it has expired: then the scratch file is all that
  * there is of it. *was is its cell, without its own ttl if it has another value.
+ * 1, 0, -ENOMEM.
  */
-bool moved_is(struct fs *fs, uint64_t node, struct bytes content,
-	      struct cell *was);
+int moved_is(struct fs *fs, uint64_t node, struct bytes content,
+	     struct cell *was);
 /*
  * The version whose new name @node is, as long as the store has it as it was:
  * 1, *from, to be released, and *cell, whose value lies in @hold; 0; an error.

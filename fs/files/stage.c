@@ -54,9 +54,10 @@ static int64_t ts_of(const struct place *p)
 static int take_moved(struct stage *s, struct item *it)
 {
 	struct cell was;
+	int r = moved_is(s->fs, it->node, buf_bytes(&it->value), &was);
 
-	if (!moved_is(s->fs, it->node, buf_bytes(&it->value), &was))
-		return 0;
+	if (r <= 0)
+		return r;
 	it->ttl_ms = cellfile_ttl_left(s->fs, &was, ts_of(&it->place));
 	return cellfile_seen(s->fs, &it->place);
 }

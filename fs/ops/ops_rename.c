@@ -229,10 +229,12 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 
 	if (r != 0)
 		return r < 0 ? r : 0;
-	if (!moved_is(fs, mv->from.node, content, &was))
+	r = moved_is(fs, mv->from.node, content, &was);
+	if (r == 0)
 		return cellfile_put(fs, &mv->to, content, NULL, -1, flags, &ts);
 	/* A version that was pushed out meanwhile is in this file only. */
-	r = cellfile_seen(fs, &mv->to);
+	if (r > 0)
+		r = cellfile_seen(fs, &mv->to);
 	return r ? r : cellfile_copy(fs, &mv->to, &was, flags);
 }
 
