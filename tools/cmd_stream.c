@@ -354,7 +354,8 @@ static int feed_text(struct cells_import *im)
 		if (r == 0)
 			r = take_went(im, n);
 	}
-	return r;
+	return r == 0 && ferror(stdin) ? cells_import_refuse(im, take_unread())
+				       : r;
 }
 
 static int feed_json(struct cells_import *im)
@@ -378,6 +379,8 @@ static int feed_json(struct cells_import *im)
 		if (r == 0)
 			r = take_went(im, (size_t)n);
 	}
+	if (r == 0 && ferror(stdin))
+		r = cells_import_refuse(im, take_unread());
 	free(line);
 	buf_free(&text);
 	return r;
@@ -395,9 +398,11 @@ static int say_empty(const struct target *t)
 	return EXIT_STORE;
 }
 
-/* Reads FILE where it is given, as if it were the standard input. */
+/* Reads FILE where it is given, as if it were the standard input, which is "-". */
 static int open_input(struct request *rq)
 {
+	if (rq->nwords > 2 && !strcmp(rq->words[2], "-"))
+		rq->nwords = 2;
 	if (rq->nwords < 3 || freopen(rq->words[2], "re", stdin))
 		return EXIT_DONE;
 	why(-errno, "%s", strerror(errno));
@@ -438,9 +443,7 @@ static int import_all(struct request *rq, struct target *t, struct take *take,
 	progress_clear();
 	if (progress_stopped())
 		r = -EINTR;
-	if (r == 0 && ferror(stdin))
-		r = why(-EIO, "cannot read the input");
-	if (r == 0 && cells_import_is_empty(im) && !take->head)
+	if (r == 0 && cells_import_is_empty(im) && !take->any)
 		code = say_empty(t);
 	else if (r == 0)
 		r = cells_import_end(im);

@@ -367,6 +367,14 @@ static int split(struct bytes line, struct bytes field[FIELDS_MAX], int *n)
 		   *n < 4 ? "fewer" : "more");
 }
 
+int cells_check_end(struct bytes line)
+{
+	if (!line.len || line.data[line.len - 1] != '\r')
+		return 0;
+	return why(-EINVAL, "the line ends in CR LF: end lines in LF alone "
+			    "(tr -d '\\r'), and write a CR in a value as %%0D");
+}
+
 int cells_parse(struct bytes line, struct buf *hold, struct cells_line *out)
 {
 	struct bytes field[FIELDS_MAX], family, qualifier = {0};

@@ -40,6 +40,11 @@ struct cells_line {
 	uint64_t ttl_ms; /* 0 = no ttl of its own */
 };
 /*
+ * -EINVAL, with a reason, for a line of a file whose lines end in CR LF: the CR would be
+ * a byte of the value.
+ */
+int cells_check_end(struct bytes line);
+/*
  * Parses a line without its newline. The fields point into the line or, if they
  * had escapes, into @hold, which is overwritten. 0; -EINVAL with a reason;
  * -ENOMEM.

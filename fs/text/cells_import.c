@@ -138,17 +138,26 @@ bool cells_import_is_empty(const struct cells_import *im)
 	return !im->lines && !im->partial.len;
 }
 
-/* Ends the import at a line, for the reason in store_why(). */
-static int fail_at(struct cells_import *im, int err, uint64_t line)
+/* Fails with @reason, which is of a line. */
+static int why_at(const struct cells_import *im, int err, uint64_t line,
+		  const char *reason)
 {
-	char reason[600], where[300];
+	char where[300];
 
-	snprintf(reason, sizeof(reason), "%s", store_why());
 	snprintf(where, sizeof(where), "line %llu: ", (unsigned long long)line);
 	if (im->where)
 		im->where(im->where_arg, line, where, sizeof(where));
+	return why(err, "%s%s", where, reason);
+}
+
+/* Ends the import at a line, for the reason in store_why(). */
+static int fail_at(struct cells_import *im, int err, uint64_t line)
+{
+	char reason[600];
+
+	snprintf(reason, sizeof(reason), "%s", store_why());
 	im->lines = line;
-	im->failed = why(err, "%s%s", where, reason);
+	im->failed = why_at(im, err, line, reason);
 	free(im->reason);
 	im->reason = strdup(store_why());
 	return err;
@@ -416,7 +425,9 @@ static int take_line(struct cells_import *im, struct bytes line)
 	int r;
 
 	im->lines++;
-	r = cells_frame_read(&im->frame, line);
+	r = cells_check_end(line);
+	if (r == 0)
+		r = cells_frame_read(&im->frame, line);
 	if (r == 0)
 		return take_note(im);
 	if (r > 0)
@@ -509,7 +520,7 @@ static int unfinished(struct cells_import *im, int err)
 	r = cells_import_settle(im);
 	if (r < 0)
 		return r;
-	return why(err, "line %llu: %s", (unsigned long long)line, reason);
+	return why_at(im, err, line, reason);
 }
 
 int cells_import_end(struct cells_import *im)

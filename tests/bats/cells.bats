@@ -253,6 +253,7 @@ refused() {
 	refused 'line 1: a delete has a ttl' 'r\tf:q\t\t\tdelete\t5\n'
 	refused 'line 1: the ttl' 'r\tf:q\t1\tv\tput\tsoon\n'
 	refused 'line 1: the timestamp' 'r\tf:q\t9223372036854775806\tv\n'
+	refused 'line 1: the line ends in CR LF' 'r\tf:q\t1\tv\r\n'
 	refused 'line 1: the qualifier is 40000' 'r\tf:%s\t1\tv\n' \
 		"$(tr '\0' x < "$T/long")"
 	refused 'line 1: the row key' '\tf:q\t1\tv\n'

@@ -77,7 +77,7 @@ a_table() {
 	done <<-EOF
 	the line is no JSON object	nonsense
 	the line is no JSON object	[1]
-	there is no member 'rwo'	{"rwo":"a"}
+	there is no member 'rwo': a cell has row, family	{"rwo":"a"}
 	row is no string	{"row":5}
 	timestamp is no number	{"row":"a","timestamp":"5"}
 	the object does not end	{"row":"a"
@@ -166,6 +166,51 @@ a_table() {
 	ctl create "$STORE" g d:versions=all e:versions=all,max_value=20MiB
 	ctl import "$STORE" g < "$T/one" 2> "$T/said"
 	run ! grep -q warning "$T/said"
+}
+
+@test "import: what cannot be read is named, with the reason" {
+	local how
+	mkdir "$T/dir"
+	for how in '' --json --csv --jsonl; do
+		# shellcheck disable=SC2086 # no option is none
+		says 3 "x: $T/dir:1: the input cannot be read: Is a directory" \
+			import --create "$T/new" x "$T/dir" $how
+		[[ $stderr == *"0 cells before that are applied"* ]]
+	done
+	says 3 "line 1: the input cannot be read: Is a directory" \
+		import --create "$T/new" x < "$T/dir"
+	says 3 "line 1: the input cannot be read: Bad file" import --create "$T/new" x <&-
+	[ ! -e "$T/new" ]
+}
+
+@test "import: - is the standard input" {
+	ctl export "$STORE" t > "$T/one"
+	ctl import --create "$STORE" x - < "$T/one"
+	ctl export "$STORE" x | cmp - "$T/one"
+}
+
+@test "import: a CR before the end of a line is said, and is in no value" {
+	printf 'r\td:q\t1\tv\r\n' > "$T/bad"
+	says 3 "bad:1: the line ends in CR LF" import "$STORE" t "$T/bad"
+	a_table
+	ctl export "$STORE" a | sed 's/$/\r/' > "$T/bad"
+	says 3 "bad:1: the line ends in CR LF" import "$STORE" t "$T/bad"
+	tr -d '\r' < "$T/bad" | ctl import --create "$STORE" b
+	ctl export "$STORE" b | cmp - <(ctl export "$STORE" a)
+	printf 'r\td:q\t1\tv\r\n' | says 2 "line 1: the line ends in CR LF" \
+		cas "$STORE" t r d:q --null --cells
+	run -1 ctl get "$STORE" t r
+	# Written so it is a value's.
+	printf 'r\td:q\t1\tv%%0D\n' | ctl import "$STORE" t
+	[ "$(ctl get "$STORE" t r --values)" = $'v\r' ]
+}
+
+@test "import: a file that is cut is named" {
+	a_table
+	ctl export "$STORE" a | sed '$d' > "$T/cut"
+	says 3 "cut:$(wc -l < "$T/cut"): the export is cut" import "$STORE" a "$T/cut"
+	printf 'r\td:q\t1\tv' > "$T/cut"
+	says 3 "cut:1: the last line does not end" import "$STORE" t "$T/cut"
 }
 
 @test "import: empty input makes nothing and is no success" {

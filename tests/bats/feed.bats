@@ -100,6 +100,43 @@ take() {
 	says 2 "one or the other" export "$STORE" t --csv --json
 }
 
+@test "of two values for one column none is lost without a word" {
+	local f=$T/f.csv
+	printf 'row,d:x,x,d:y\n1,a,b,c\n' > "$f"
+	says 3 "f.csv:1: the fields 'd:x' and 'x' both go to d:x" \
+		import "$STORE" t "$f" --csv --map '*=d'
+	says 3 "'x' and 'd:y' both go to d:y" import "$STORE" t "$f" --csv --map x=d:y
+	printf '{"row":"1","d:x":"a","x":null}\n{"row":"2","d:x":"a","x":"b"}\n' |
+		says 3 "input:2: the fields 'd:x' and 'x' both go to d:x" \
+			import "$STORE" t --jsonl --map '*=d'
+	# Those that say which it is.
+	[ "$(rows)" = "1 " ]
+	ctl import "$STORE" t "$f" --csv --map x=d:z --map d:y=
+	[ "$(give t --csv | tr '\n' ' ')" = "row,d:x,d:z 1,a,b " ]
+	# And two rules of one field, or one of the key, are no help.
+	says 2 "--map x=d:b: there is another of that field" \
+		import "$STORE" t "$f" --csv --map x=d:a --map x=d:b
+	says 2 "--map row=d:a: that field is the row key" \
+		import "$STORE" t "$f" --csv --map row=d:a
+}
+
+@test "a mistyped field of --map is named" {
+	printf 'row,name\n1,a\n' > "$T/f.csv"
+	says 3 "f.csv:1: there is no field 'nmae', which --map names" \
+		import "$STORE" t "$T/f.csv" --csv --map nmae=d:name --map '*='
+	# What is to be left out may be absent, and every field of an object.
+	ctl import "$STORE" t "$T/f.csv" --csv --map nmae= --map name=d:name
+	ctl import "$STORE" t --jsonl --map nmae=d:x <<< '{"row":"2","d:y":"b"}'
+}
+
+@test "records without values are no empty input" {
+	run -0 --separate-stderr ctl import "$STORE" t --jsonl <<< '{"row":"1","d:x":null}'
+	[ "$stderr" = "0 cells" ]
+	run -0 --separate-stderr ctl import "$STORE" t --csv <<< row,d:x
+	[ "$stderr" = "0 cells" ]
+	says 3 "the input is empty" import "$STORE" t --jsonl <<< ''
+}
+
 @test "a line of a store that refuses: the one whose cell it is" {
 	ctl alter "$STORE" t d:max_value=5
 	printf 'row,d:x,d:y\n1,a,b\n2,c,"d\n"\n3,e,123456\n' > "$T/f.csv"
@@ -142,7 +179,7 @@ take() {
 		-e trace=read -e inject=read:error=EIO:when=2 \
 		"$CELLCTL" import "$STORE" t "$T/f.csv" --csv
 	grep -q INJECTED "$T/trace"
-	[[ $output == *"cannot read the input"* ]]
+	[[ $output == *"the input cannot be read: "* ]]
 	# What came before is in the table, and each value whole.
 	[ "$(ctl scan "$STORE" t | cut -f 4 | sort -u)" = 0123456789abcdef ]
 }

@@ -7,22 +7,36 @@
 #include "tools/line/args.h"
 #include "tools/line/fail.h"
 
+static const struct rule *rule_of(const struct rules *f, struct bytes name)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (bytes_eq(f->list[i].field, name))
+			return &f->list[i];
+	return NULL;
+}
+
 static int add_rule(struct rules *f, const char *text)
 {
 	const char *equals = strrchr(text, '=');
-	struct bytes target;
+	struct bytes field, target;
 	struct rule *rule;
 	size_t len;
 
 	if (!equals || equals == text)
 		return fail_usage("'%s' is no FIELD=FAMILY:QUALIFIER", text);
+	field = bytes_of(text, (size_t)(equals - text));
+	if (bytes_eq(field, f->key))
+		return fail_usage("--map %s: that field is the row key", text);
+	if (rule_of(f, field))
+		return fail_usage("--map %s: there is another of that field",
+				  text);
 	if (ARRAY_RESERVE(f->list, f->cap, f->n + 1) < 0)
 		return fail_memory();
 	target = bytes_str(equals + 1);
 	len = target.len;
 	rule = &f->list[f->n++];
 	*rule = (struct rule){
-		.field = bytes_of(text, (size_t)(equals - text)),
+		.field = field,
 		.left_out = !target.len,
 		.type = typed_of(target, &len),
 	};
@@ -41,14 +55,6 @@ int rules_parse(struct rules *f, const struct request *rq)
 	for (size_t i = 0; code == EXIT_DONE && i < rq->maps.n; i++)
 		code = add_rule(f, rq->maps.texts[i]);
 	return code;
-}
-
-static const struct rule *rule_of(const struct rules *f, struct bytes name)
-{
-	for (size_t i = 0; i < f->n; i++)
-		if (bytes_eq(f->list[i].field, name))
-			return &f->list[i];
-	return NULL;
 }
 
 int rules_find(struct rules *f, struct bytes name, struct place *out)

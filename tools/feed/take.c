@@ -58,6 +58,61 @@ static int check_twice(const struct record *r, size_t i)
 	return 0;
 }
 
+int take_unread(void)
+{
+	return why(-EIO, "the input cannot be read: %s", strerror(errno));
+}
+
+/* Two values of one column would be one, without a word. */
+static int check_column(struct take *t, const struct record *r, size_t i,
+			const struct place *place)
+{
+	struct buf *to;
+
+	if (ARRAY_RESERVE(t->columns, t->columns_cap, i + 1) < 0)
+		return why(-ENOMEM, "out of memory");
+	while (t->ncolumns <= i)
+		t->columns[t->ncolumns++] = (struct buf){0};
+	to = &t->columns[i];
+	to->len = 0;
+	if (place->is_key || place->left_out || r->fields[i].absent)
+		return 0;
+	if (buf_set(to, place->family) < 0 || buf_append(to, ":", 1) < 0 ||
+	    buf_append(to, place->qualifier.data, place->qualifier.len) < 0)
+		return why(-ENOMEM, "out of memory");
+	for (size_t k = 0; k < i; k++)
+		if (bytes_eq(buf_bytes(&t->columns[k]), buf_bytes(to)))
+			return why(-EINVAL,
+				   "the fields '%.*s' and '%.*s' both go to "
+				   "%.*s: --map says where, or 'FIELD=' leaves "
+				   "one out",
+				   (int)r->fields[k].name.len,
+				   r->fields[k].name.data,
+				   (int)r->fields[i].name.len,
+				   r->fields[i].name.data, (int)to->len,
+				   to->data);
+	return 0;
+}
+
+/* Is each field that --map gives a column in the head? */
+static int check_rules(const struct take *t, const struct record *head)
+{
+	for (size_t i = 0; i < t->rules.n; i++) {
+		const struct rule *rule = &t->rules.list[i];
+		bool there =
+			rule->left_out || bytes_eq(rule->field, bytes_str("*"));
+
+		for (size_t k = 0; !there && k < head->n; k++)
+			there = bytes_eq(head->fields[k].name, rule->field);
+		if (!there)
+			return why(
+				-EINVAL,
+				"there is no field '%.*s', which --map names",
+				(int)rule->field.len, rule->field.data);
+	}
+	return 0;
+}
+
 /* Finds the key, and whether each field has its place. */
 static int look_at(struct take *t, const struct record *r, bool is_new,
 		   struct bytes *row)
@@ -71,6 +126,8 @@ static int look_at(struct take *t, const struct record *r, bool is_new,
 
 		if (bad == 0 && is_new)
 			bad = check_twice(r, i);
+		if (bad == 0 && is_new)
+			bad = check_column(t, r, i, &place);
 		if (bad < 0)
 			return bad;
 		if (place.is_key)
@@ -163,15 +220,20 @@ int take_all(struct take *t, FILE *file)
 
 	if (t->format->head)
 		r = t->format->head(&in);
-	t->head = in.head.n > 0;
-	if (r > 0 && t->head)
-		r = look_at(t, &in.head, true, &row) < 0 ? -EINVAL : r;
+	if (ferror(file))
+		r = take_unread();
+	t->any = in.head.n > 0;
+	if (r > 0 && t->any &&
+	    (look_at(t, &in.head, true, &row) < 0 ||
+	     check_rules(t, &in.head) < 0))
+		r = -EINVAL;
 	rec.line = in.head.line;
 	while (r > 0) {
 		r = t->format->next(&in, &rec);
 		/* Then it has ended in the midst of a record. */
 		if (ferror(file))
-			r = why(-EIO, "cannot read the input");
+			r = take_unread();
+		t->any = t->any || r > 0;
 		if (r > 0)
 			r = take_record(t, &rec, &hold) < 0 ? -ECANCELED : 1;
 		at = ftello(file);
@@ -192,4 +254,7 @@ void take_free(struct take *t)
 {
 	rules_free(&t->rules);
 	free(t->marks);
+	for (size_t i = 0; i < t->ncolumns; i++)
+		buf_free(&t->columns[i]);
+	free(t->columns);
 }

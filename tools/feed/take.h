@@ -15,13 +15,16 @@
 struct take {
 	const struct format *format; /* NULL: lines of cells, by their number */
 	const char *file;
-	bool head; /* the file has one, so that it is not empty */
+	bool any; /* a head or a record was read, so that it is not empty */
 	struct rules rules;
 	struct cells_import *import;
 	struct mark {
 		uint64_t first, line; /* the first cell of a line */
 	} * marks;
 	size_t done, n, cap; /* marks[done..n) may be of waiting cells */
+	/* family:qualifier of each field of a head or a record */
+	struct buf *columns;
+	size_t ncolumns, columns_cap;
 };
 
 /* A cells_where() with a struct take: FILE:LINE. */
@@ -32,6 +35,8 @@ void take_where(void *arg, uint64_t cell, char *out, size_t size);
  */
 void take_begins(FILE *in);
 int take_went(const struct cells_import *im, size_t bytes);
+/* -EIO and why; is asked before errno is another. */
+int take_unread(void);
 /* Reads all records. 0, or the error that ended the import. */
 int take_all(struct take *t, FILE *in);
 void take_free(struct take *t);

@@ -134,7 +134,10 @@ static int take_member(struct object *o)
 		return r;
 	member = find_member(buf_bytes(&o->name), &base64);
 	if (member < 0)
-		return why(-EINVAL, "there is no member '%.*s'",
+		return why(-EINVAL,
+			   "there is no member '%.*s': a cell has row, family, "
+			   "qualifier, timestamp, value, kind and ttl; --jsonl "
+			   "reads objects of other programs",
 			   (int)(o->name.len > 40 ? 40 : o->name.len),
 			   (const char *)o->name.data);
 	if (o->seen & 1u << member)
