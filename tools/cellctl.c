@@ -53,7 +53,7 @@ static int open_and_run(const struct command *c, struct request *rq)
 		return code;
 	code = c->run(rq);
 	end = print_end();
-	if (code == EXIT_DONE)
+	if (code == EXIT_DONE || (code == EXIT_NONE && end != EXIT_DONE))
 		code = end;
 	return rq->store ? close_store(rq->store, rq->table, code) : code;
 }
@@ -142,17 +142,31 @@ static int no_command(const char *given)
 	return EXIT_USAGE;
 }
 
+/* Takes an option that stands before the command. */
+static bool take_first(const char *word)
+{
+	if (!strcmp(word, "--insecure"))
+		open_insecure();
+	else if (!strcmp(word, "--hbase-escapes"))
+		args_hbase_escapes();
+	else
+		return false;
+	return true;
+}
+
+static int complete_words(int argc, char **argv)
+{
+	for (; argc > 1 && take_first(argv[0]); argc--, argv++)
+		;
+	return complete(cellctl_commands, argc, argv);
+}
+
 static int run_words(int argc, char **argv)
 {
 	const struct command *c;
 
-	for (; argc > 1; argc--, argv++)
-		if (!strcmp(argv[1], "--insecure"))
-			open_insecure();
-		else if (!strcmp(argv[1], "--hbase-escapes"))
-			args_hbase_escapes();
-		else
-			break;
+	for (; argc > 1 && take_first(argv[1]); argc--, argv++)
+		;
 	if (argc < 2)
 		return print_commands(stderr, EXIT_USAGE);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
@@ -160,7 +174,7 @@ static int run_words(int argc, char **argv)
 		return EXIT_DONE;
 	}
 	if (!strcmp(argv[1], "complete"))
-		return complete(cellctl_commands, argc - 2, argv + 2);
+		return complete_words(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
 		if (argc == 2)
 			return print_commands(stdout, EXIT_DONE);

@@ -66,8 +66,12 @@ int parse_snapshot(struct request *rq)
 	}
 	want = rq->of_table ? verbs[verb].names : verbs[verb].in_all;
 	if (rq->nwords > 1 && rq->nwords - 2 != want)
-		return fail_usage("%s takes %d name%s here", verbs[verb].word,
-				  want, want == 1 ? "" : "s");
+		return fail_usage("%s takes %d name%s here%s", verbs[verb].word,
+				  want, want == 1 ? "" : "s",
+				  want > verbs[verb].names
+					  ? ", the last one is that of the "
+					    "table in the snapshot"
+					  : "");
 	rq->writes = verb != LIST;
 	return EXIT_DONE;
 }

@@ -174,8 +174,6 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 		return fail_store(rq->words[1]);
 	if (!strcmp(rq->command->name, "export"))
 		progress_begin_output("export", "cells", expected(rq));
-	else
-		progress_begin("copy", "cells", expected(rq));
 	if (rq->spec.raw)
 		code = walk_raw(sc, rq, take, arg);
 	while (!rq->spec.raw && code == EXIT_DONE &&
@@ -537,6 +535,8 @@ int cmd_copy(struct request *rq)
 	uint64_t applied = 0;
 	int code = look_at_source(rq, &schema);
 
+	/* Who stops it from here on finds no table that it has made. */
+	progress_begin("copy", "cells", expected(rq));
 	if (code == EXIT_DONE)
 		code = open_target(&t, &schema);
 	if (code == EXIT_DONE)

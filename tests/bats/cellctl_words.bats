@@ -81,6 +81,17 @@ commands() {
 		deleteall "$STORE" articles r inof
 }
 
+@test "what is completed behind an option before the command is what is without" {
+	ctl create "$STORE" articles info
+	is articles ctl complete scan "$STORE" a
+	is articles ctl complete --insecure --hbase-escapes scan "$STORE" a
+	is scan ctl complete --insecure sca
+	# One that others may write is opened, as by the command that will be.
+	chmod go+w "$STORE"
+	is "" ctl complete scan "$STORE" a
+	is articles ctl complete --insecure scan "$STORE" a
+}
+
 @test "options stand anywhere, in full or cut short" {
 	ctl put "$STORE" t r d:q x 5
 	is "r" ctl scan --rows "$STORE" t
@@ -106,6 +117,8 @@ commands() {
 	says 2 "is no timestamp" scan "$none" t --asof 1x
 	says 2 "is no range" scan "$none" t --timerange 5
 	says 2 "ends before it begins" scan "$none" t --timerange 5..4
+	says 2 "no timestamp is less than 0" scan "$none" t --timerange 0..0
+	says 2 "no timestamp is less than 0" scan "$none" t --timerange ,0
 	says 2 "is no number from 1" scan "$none" t --limit 0
 	says 2 "is no number from 1" scan "$none" t --versions -1
 	says 2 "is no number from 1" get "$none" t r --versions 0
@@ -121,12 +134,35 @@ commands() {
 	[ ! -e "$none" ]
 }
 
+@test "of options that cannot both hold none is passed over" {
+	local none=$T/none
+	says 2 "--asof and --timerange exclude each other" \
+		scan "$none" t --asof 5 --timerange 7..9
+	says 2 "--timerange and --timestamp exclude" \
+		get "$none" t r --timerange 7..9 --timestamp 5
+	says 2 "--timerange and --asof exclude" count "$none" t -t 1..2 --asof 5
+	says 2 "'7' is a second timestamp" put "$none" t r d:q v 7 --timestamp 5
+	says 2 "'7' is a second timestamp" delete "$none" t r d:q 7 --timestamp 5
+	says 2 "'7' is a second timestamp" deleteall "$none" t r d 7 --timestamp 5
+	says 2 "--put is there twice: d:a and d:b" \
+		cas "$none" t r d:q x --put d:a --put d:b y
+	says 2 "--schema is there twice: a and b" create "$none" t --schema a --schema b
+	says 2 "--values and --json exclude" get "$none" t r --values --json
+	says 2 "'' is no column" scan "$none" t --columns ''
+	[ ! -e "$none" ]
+	# One that is there again is the last one.
+	ctl put "$STORE" t r d:q x 5
+	is "r d:q 5 x" ctl get "$STORE" t r --asof 4 --asof 5
+}
+
 @test "what the store cannot do is 3, with what to do" {
 	says 3 "cellctl init $T/none" scan "$T/none" t
 	says 3 "cellctl tables $STORE" scan "$STORE" nix
 	mkdir "$T/other"
 	touch "$T/other/file"
-	says 3 "$T/other" init "$T/other"
+	says 3 "(file): name an empty or a new directory" init "$T/other"
+	says 3 "(file): name the directory of a store" scan "$T/other" t
+	says 3 "(file): name the directory of a store" check "$T/other"
 	head -c 100 /dev/zero | ctl put "$STORE" t r d:q
 	says 3 "max_value" put "$STORE" t r d:q \
 		< <(head -c $((11 << 20)) /dev/zero)
@@ -145,6 +181,10 @@ commands() {
 @test "output that cannot be written is 3" {
 	ctl put "$STORE" t r d:q x
 	run -3 --separate-stderr bash -c "'$CELLCTL' scan '$STORE' t > /dev/full"
+	[[ $stderr == *"cannot write the output"* ]]
+	# A check that did not hold is 1 where that could be said.
+	run -3 --separate-stderr bash -c \
+		"'$CELLCTL' cas --json '$STORE' t r d:q no y > /dev/full"
 	[[ $stderr == *"cannot write the output"* ]]
 	run -3 --separate-stderr bash -c "'$CELLCTL' help > /dev/full"
 	[[ $stderr == *"cannot write the output"* ]]
@@ -199,7 +239,7 @@ commands() {
 }
 
 @test "the schema's text from a program that failed is refused" {
-	false | says 3 "the schema's text is empty" alter "$STORE" t
+	false | says 3 "the standard input: the schema's text is empty" alter "$STORE" t
 	says 3 "the schema's text is empty" create "$STORE" x --schema - \
 		< /dev/null
 	run -1 ctl exists "$STORE" x

@@ -272,7 +272,7 @@ late() {
 # calls CALL ARG...: how many such calls of the file $OF the tool makes.
 calls() {
 	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o "$T/trace" -e trace="$1" \
-		-P "$OF" "$CELLCTL" "${@:2}" >"$T/out" 2>"$T/all"
+		${OF:+-P "$OF"} "$CELLCTL" "${@:2}" >"$T/out" 2>"$T/all"
 	grep -c "$1(" "$T/trace"
 }
 
@@ -310,6 +310,12 @@ stopped_export() {
 	stops "do it again: what is copied twice is there once" \
 		pread64 "$n" copy "$STORE" T "$T/other" T
 	grep -q "the table T was not made" "$T/said"
+	# So it is where the table has just been made.
+	OF=
+	stops "do it again" renameat "$(calls renameat create "$T/new" T f)" \
+		copy "$STORE" T "$T/new2" T
+	run -1 ctl exists "$T/new2" T
+	OF=$(ls "$STORE"/*.sst)
 	ctl create "$T/other" T f:versions=9
 	stops "do it again" pread64 "$n" copy "$STORE" T "$T/other" T
 	[ "$(ctl count "$T/other" T)" -lt 3000 ]

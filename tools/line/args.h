@@ -39,6 +39,8 @@ int parse_ms(const char *text, uint64_t *ms);
 /* Reads a whole file; "-" is the standard input. */
 int read_file(const char *path, size_t max, struct buf *out);
 
+/* Notes which option says the times; two of them are refused. */
+int times_by(struct request *rq, const char *option);
 int parse_times(struct request *rq, const char *text);
 int parse_columns(struct request *rq, const char *list);
 int parse_filter(struct request *rq, const char *text);

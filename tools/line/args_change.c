@@ -46,6 +46,10 @@ static int row_and_ts(struct request *rq, int i)
 {
 	int code = parse_row(rq->words[2], &rq->row);
 
+	if (code == EXIT_DONE && rq->nwords > i && rq->has_ts)
+		return fail_usage("'%s' is a second timestamp: --timestamp is "
+				  "there too",
+				  rq->words[i]);
 	if (code == EXIT_DONE && rq->nwords > i) {
 		rq->has_ts = true;
 		code = parse_ts_arg(rq->words[i], &rq->ts);
@@ -245,7 +249,7 @@ static int change_of_line(struct request *rq, struct bytes line, size_t number)
 	if (columns_add(&rq->targets, "cells", false) != EXIT_DONE)
 		return EXIT_STORE;
 	hold = &rq->targets.holds[rq->targets.n - 1];
-	if (cells_parse(line, hold, &l) < 0)
+	if (cells_check_end(line) < 0 || cells_parse(line, hold, &l) < 0)
 		return fail_usage("line %zu: %s", number, store_why());
 	if (!bytes_eq(l.row, buf_bytes(&rq->row)))
 		return fail_usage("line %zu belongs to another row", number);

@@ -8,6 +8,15 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
+int times_by(struct request *rq, const char *option)
+{
+	if (rq->times_by && strcmp(rq->times_by, option) != 0)
+		return fail_usage("--%s and --%s exclude each other",
+				  rq->times_by, option);
+	rq->times_by = option;
+	return EXIT_DONE;
+}
+
 /* MIN..MAX or MIN,MAX; either may be empty. MAX is not in the range. */
 int parse_times(struct request *rq, const char *text)
 {
@@ -15,8 +24,10 @@ int parse_times(struct request *rq, const char *text)
 	struct scan_spec *spec = &rq->spec;
 	char min[24];
 	size_t n;
-	int code = EXIT_DONE;
+	int code = times_by(rq, "timerange");
 
+	if (code)
+		return code;
 	if (!dots)
 		dots = strchr(text, ',');
 	n = dots ? (size_t)(dots - text) : sizeof(min);
@@ -30,9 +41,13 @@ int parse_times(struct request *rq, const char *text)
 		code = parse_ts_arg(min, &spec->ts_min);
 	if (code == EXIT_DONE && *max)
 		code = parse_ts_arg(max, &spec->ts_max);
-	if (code == EXIT_DONE && *max &&
-	    (spec->ts_max < spec->ts_min || !spec->ts_max))
+	if (code == EXIT_DONE && *max && spec->ts_max < spec->ts_min)
 		return fail_usage("'%s' is no range: it ends before it begins",
+				  text);
+	/* 0 is no end. */
+	if (code == EXIT_DONE && *max && !spec->ts_max)
+		return fail_usage("'%s' is no range: MAX is not in it, and no "
+				  "timestamp is less than 0",
 				  text);
 	return code;
 }
@@ -42,7 +57,7 @@ int parse_columns(struct request *rq, const char *list)
 {
 	int code = EXIT_DONE;
 
-	while (code == EXIT_DONE && *list) {
+	do {
 		size_t n = strcspn(list, ",");
 		char *one = strndup(list, n);
 
@@ -51,7 +66,7 @@ int parse_columns(struct request *rq, const char *list)
 		code = columns_add(&rq->columns, one, true);
 		free(one);
 		list += n + (list[n] == ',');
-	}
+	} while (code == EXIT_DONE && *list);
 	return code;
 }
 
@@ -118,6 +133,8 @@ int parse_get(struct request *rq)
 
 	for (int i = 3; code == EXIT_DONE && i < rq->nwords; i++)
 		code = columns_add(&rq->columns, rq->words[i], true);
+	if (code == EXIT_DONE && rq->values && rq->json)
+		return fail_usage("--values and --json exclude each other");
 	if (code)
 		return code;
 	rq->spec.row_start = rq->spec.row_stop = buf_bytes(&rq->row);

@@ -320,7 +320,9 @@ static int read_schema_text(struct request *rq)
 	 */
 	if (code == EXIT_DONE && !rq->schema_text.len) {
 		why(-EINVAL, "the schema's text is empty");
-		return fail_store(rq->schema_file);
+		return fail_store(strcmp(rq->schema_file, "-") != 0
+					  ? rq->schema_file
+					  : "the standard input");
 	}
 	return code;
 }

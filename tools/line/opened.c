@@ -106,7 +106,8 @@ int open_store(const char *path, bool create, bool read_only,
 
 int open_quietly(const char *path, struct store **store)
 {
-	const struct store_options o = {.read_only = true, .timeout_ms = 1000};
+	const struct store_options o = {
+		.read_only = true, .insecure = insecure, .timeout_ms = 1000};
 
 	return open_any(path, &o, store);
 }

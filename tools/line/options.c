@@ -36,8 +36,10 @@ static int take_versions(struct request *rq, const char *arg)
 
 static int take_asof(struct request *rq, const char *arg)
 {
-	int code = parse_ts_arg(arg, &rq->spec.ts_max);
+	int code = times_by(rq, "asof");
 
+	if (code == EXIT_DONE)
+		code = parse_ts_arg(arg, &rq->spec.ts_max);
 	rq->spec.ts_max++;
 	return code;
 }
@@ -61,8 +63,10 @@ static int take_seconds(struct request *rq, const char *arg)
 
 static int take_ts(struct request *rq, const char *arg)
 {
+	int code = times_by(rq, "timestamp");
+
 	rq->has_ts = true;
-	return parse_ts_arg(arg, &rq->ts);
+	return code ? code : parse_ts_arg(arg, &rq->ts);
 }
 
 static int take_ttl(struct request *rq, const char *arg)
@@ -218,6 +222,16 @@ static int set_format(struct request *rq, const char *format)
 	return EXIT_DONE;
 }
 
+/* Of two words one would be lost. */
+static int set_word(const char **at, const char *option, const char *word)
+{
+	if (*at && strcmp(*at, word) != 0)
+		return fail_usage("--%s is there twice: %s and %s", option, *at,
+				  word);
+	*at = word;
+	return EXIT_DONE;
+}
+
 static int take(struct request *rq, const struct option_word *w,
 		const char *arg)
 {
@@ -228,8 +242,7 @@ static int take(struct request *rq, const struct option_word *w,
 		*(bool *)at = true;
 		return EXIT_DONE;
 	case WORD:
-		*(const char **)at = arg;
-		return EXIT_DONE;
+		return set_word(at, w->name, arg);
 	case LIST:
 		return texts_add(at, arg);
 	case KEY:

@@ -83,9 +83,10 @@ struct request {
 	uint64_t ttl_ms, max_length, interval; /* 0 = none */
 	uint64_t keep, backup;		       /* 0 = not said */
 	uint64_t keep_log;		       /* MiB, if keeps_log */
-	uint64_t times; /* looks at a mount; 0 = on and on */
-	double every_s; /* seconds between them */
-	uint64_t rate;	/* MiB a second; 0 = as fast as it goes */
+	uint64_t times;	      /* looks at a mount; 0 = on and on */
+	double every_s;	      /* seconds between them */
+	uint64_t rate;	      /* MiB a second; 0 = as fast as it goes */
+	const char *times_by; /* the option that says which */
 	const char *schema_file, *op, *put_column, *of_table;
 	struct text_list add, delete;
 	const char *format, *key; /* of records */

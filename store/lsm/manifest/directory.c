@@ -136,8 +136,10 @@ static int look_around(const struct directory_look *l, const char *path,
 	if (l->foreign[0])
 		return why(-ENOTEMPTY,
 			   "%s is not a cellfs store and holds other files "
-			   "(%s): name an empty or a new directory",
-			   path, l->foreign);
+			   "(%s): name %s",
+			   path, l->foreign,
+			   create ? "an empty or a new directory"
+				  : "the directory of a store");
 	if (!create)
 		return why(-ENOENT, "there is no cellfs store in %s", path);
 	return 0;
@@ -172,6 +174,15 @@ static int open_once(struct os *os, const char *path,
 			*out = dir;
 			return 1;
 		}
+		/* As cp -l and its like leave it. */
+		if (r == -EMLINK)
+			why(r,
+			    "%s/LOCK has a second name (a hard link), so "
+			    "another "
+			    "directory has the same lock: remove it here, it "
+			    "is "
+			    "made anew",
+			    path);
 	}
 	os_dir_close(dir);
 	if (r == 0 && pid)
