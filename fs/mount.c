@@ -522,14 +522,15 @@ static int check(const struct options *o)
 }
 
 /* The daemon changes its directory, so paths must be absolute. */
-static int make_absolute(char **path)
+static int make_absolute(const char *what, char **path)
 {
 	char *p = realpath(*path, NULL);
 
 	if (!p)
 		p = mountpoint_absolute(*path);
 	if (!p)
-		return why(-errno, "%s: %s", *path, strerror(errno));
+		return why(-errno, "the %s %s: %s", what, *path,
+			   strerror(errno));
 	free(*path);
 	*path = p;
 	return 0;
@@ -540,11 +541,11 @@ int mount_run(struct options *o, mount_open_fn open_store)
 	int r = check(o);
 
 	if (r == 0 && store_is_directory(o->store))
-		r = make_absolute(&o->store);
+		r = make_absolute("store", &o->store);
 	if (r == 0)
-		r = make_absolute(&o->mountpoint);
+		r = make_absolute("mountpoint", &o->mountpoint);
 	if (r == 0 && log_is_file(o->log))
-		r = make_absolute(&o->log);
+		r = make_absolute("log", &o->log);
 	if (r < 0) {
 		log_error("%s", store_why());
 		return 1;

@@ -265,9 +265,9 @@ static int set_value(struct options *o, const struct option *opt,
 	unsigned long n;
 	int r;
 
-	if ((opt->type == FLAG) != !value)
-		return why(-EINVAL, "option \"%s\" %s a value", opt->name,
-			   value ? "takes no" : "needs");
+	if (opt->type == FLAG ? !!value : !value || !*value)
+		return why(-EINVAL, "option \"%s\" %s value", opt->name,
+			   opt->type == FLAG ? "takes no" : "needs a");
 	if (opt->type == FLAG) {
 		*(bool *)(base + opt->at) = true;
 		return 0;
@@ -337,6 +337,9 @@ static int set_path(struct options *o, const char *arg)
 			   "\"%s\" is one argument too many: STORE and "
 			   "MOUNTPOINT are wanted",
 			   arg);
+	if (!*arg)
+		return why(-EINVAL, "%s is empty: name a directory",
+			   o->store ? "MOUNTPOINT" : "STORE");
 	return set_text(arg, to);
 }
 

@@ -256,6 +256,17 @@ store_is() {
 	[ "$(ls "$T/home")" = thesis ]
 }
 
+@test "a store or a mountpoint without a name is refused" {
+	mkdir "$T/here" "$T/mnt2"
+	cd "$T/here"
+	run -2 "$CELLFS" '' "$T/mnt2"
+	[ "$output" = "cellfs: STORE is empty: name a directory" ]
+	run -2 "$CELLFS" "$T/s" ''
+	[ "$output" = "cellfs: MOUNTPOINT is empty: name a directory" ]
+	[ -z "$(ls)" ]
+	[ ! -e "$T/s" ]
+}
+
 @test "-d prints every request, and stays in the foreground" {
 	unmount_store
 	"$CELLFS" "$STORE" "$M" -d >"$T/said" 2>&1 3>&- &

@@ -87,11 +87,13 @@ TEST(a_part_is_named_by_its_path)
 	buf_free(&text);
 	options_free(&o);
 	assert_refused("s m -o root", "needs a value");
+	assert_refused("s m -o root=", "needs a value");
 }
 
 TEST(what_is_wrong_is_named)
 {
 	assert_refused("s m -o sync,frob", "frob");
+	assert_refused("s m -o sync=yes", "\"sync\" takes no value");
 	assert_refused("s m -o attr_timeout=-1", "attr_timeout=-1");
 	assert_refused("s m -o attr_timeout=inf", "attr_timeout=inf");
 	assert_refused("s m -o timeout=1s", "timeout=1s");
