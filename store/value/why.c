@@ -17,6 +17,10 @@ int why_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	/* What a file has may not move a terminal's cursor. */
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
 	snprintf(why_sentence, sizeof(why_sentence), "%s", text);
 	errno = kept;
 	return 0;

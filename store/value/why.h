@@ -4,6 +4,7 @@
  * Whoever finds an error writes one sentence for people: what, where, what to
  * do. It belongs to the last negative return of the calling thread, as errno
  * does, and lasts until the next one. A caller may put more in front of it.
+ * Control bytes in it are question marks: it may name what a file brings.
  */
 #ifndef CELLFS_STORE_VALUE_WHY_H
 #define CELLFS_STORE_VALUE_WHY_H

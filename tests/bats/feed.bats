@@ -120,6 +120,16 @@ take() {
 		import "$STORE" t "$f" --csv --map row=d:a
 }
 
+@test "what a file brings does not reach the terminal as it is" {
+	printf 'row,\033[2Jx\n1,a\n' | says 3 "the field '?[2Jx'" import "$STORE" t --csv
+	printf '{"row":"1","\\u001b[2Jx":"a"}\n' |
+		says 3 "the field '?[2Jx'" import "$STORE" t --jsonl
+	printf 'r\td:q\t1\tv\t\033[2J\n' | says 3 "the kind '?[2J'" import "$STORE" t
+	printf 'r\t\033[2J\t1\tv\n' | says 3 "the column '?[2J'" import "$STORE" t
+	printf '{"row":"1","\\u001b[2Jx":"a"}\n' |
+		says 3 "no member '?[2Jx'" import "$STORE" t --json
+}
+
 @test "a mistyped field of --map is named" {
 	printf 'row,name\n1,a\n' > "$T/f.csv"
 	says 3 "f.csv:1: there is no field 'nmae', which --map names" \
