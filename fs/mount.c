@@ -428,7 +428,7 @@ static int serve(const struct options *o, mount_open_fn open_store, int ready)
 			  "somebody has ended (fusectl, abort), and is still "
 			  "mounted: start cellfs anew, or run "
 			  "\"fusermount3 -u -z %s\"",
-			  o->mountpoint, o->mountpoint);
+			  o->mountpoint, why_word(o->mountpoint));
 	} else if (end == 0 && m.mounted) {
 		log_notice("unmounted %s from %s", o->store, o->mountpoint);
 	}

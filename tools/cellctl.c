@@ -48,7 +48,7 @@ static int open_and_run(const struct command *c, struct request *rq)
 		fprintf(stderr,
 			"  it has backups; to make a store of one: cellctl "
 			"restore %s STORE\n",
-			rq->words[0]);
+			why_word(rq->words[0]));
 	if (code)
 		return code;
 	code = c->run(rq);

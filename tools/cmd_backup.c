@@ -212,7 +212,7 @@ static int fail_too_old(const struct folder *f, int64_t at, int64_t first)
 	fprintf(stderr,
 		"cellctl: %s: no backup is so old: the first one was taken at "
 		"%lld\n  which there are: cellctl backup --list %s\n",
-		f->path, (long long)first, f->path);
+		f->path, (long long)first, why_word(f->path));
 	if (meant)
 		fprintf(stderr,
 			"  a time is in milliseconds, and %lld looks like "

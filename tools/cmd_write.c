@@ -18,8 +18,9 @@ static int declare(struct request *rq, struct bytes family)
 	if (r != -EPERM || store_is_read_only(rq->store) ||
 	    need_family(rq, family) == EXIT_DONE)
 		return fail_store(rq->words[1]);
-	fprintf(stderr, "  to add it: cellctl alter %s %s %.*s\n", rq->words[0],
-		rq->words[1], (int)family.len, (const char *)family.data);
+	fprintf(stderr, "  to add it: cellctl alter %s %s %.*s\n",
+		why_word(rq->words[0]), rq->words[1], (int)family.len,
+		(const char *)family.data);
 	return EXIT_STORE;
 }
 

@@ -191,7 +191,7 @@ static int say_dead(const char *path)
 	return why(-ENOTCONN,
 		   "%s: the filesystem that was mounted there has died; "
 		   "unmount it with \"fusermount3 -u %s\" and name the store",
-		   path, path);
+		   path, why_word(path));
 }
 
 int mountpoint_find(const char *path, char **out)
@@ -310,7 +310,7 @@ static int heal(const char *path)
 		    "%s: the filesystem that was mounted there has died; run "
 		    "\"fusermount3 -u -z %s\" (or umount -l as root), then try "
 		    "again",
-		    path, path);
+		    path, why_word(path));
 	free(absolute);
 	return r;
 }
@@ -330,7 +330,7 @@ int mountpoint_prepare(const char *path)
 			       ? why(-ENOENT,
 				     "the mountpoint %s does not exist; make "
 				     "it with \"mkdir %s\"",
-				     path, path)
+				     path, why_word(path))
 			       : why(-errno, "the mountpoint %s: %s", path,
 				     strerror(errno));
 	if (!S_ISDIR(st.st_mode))
@@ -340,7 +340,7 @@ int mountpoint_prepare(const char *path)
 		return why(-EBUSY,
 			   "a store is mounted on %s already; unmount it with "
 			   "\"fusermount3 -u %s\"",
-			   path, path);
+			   path, why_word(path));
 	return 0;
 }
 

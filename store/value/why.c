@@ -26,6 +26,21 @@ int why_say(const char *fmt, ...)
 	return 0;
 }
 
+const char *why_word(const char *path)
+{
+	static _Thread_local char word[WHY_MAX];
+	size_t n = 0;
+
+	if (*path && !path[strcspn(path, " !\"#$&'()*;<=>?[\\]^`{|}~")])
+		return path;
+	word[n++] = '\'';
+	for (; *path && n < sizeof(word) - 6; path++)
+		n += (size_t)sprintf(word + n, *path == '\'' ? "'\\%c'" : "%c",
+				     *path);
+	strcpy(word + n, "'");
+	return word;
+}
+
 void why_keep(struct why_kept *k)
 {
 	memcpy(k->text, why_sentence, strlen(why_sentence) + 1);

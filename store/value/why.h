@@ -28,6 +28,11 @@ static inline int why_is(int err, int said)
 const char *why_name(int err);
 /* What it means, in English, as strerror(3) says. */
 const char *why_meaning(int err);
+/*
+ * A path as a shell reads it as one word, in quotes where it needs them: for the
+ * commands that a sentence advises. It lasts until the thread's next call.
+ */
+const char *why_word(const char *path);
 /* The last sentence; the empty string, never NULL, when there is none. */
 const char *store_why(void);
 /* Clears the sentence. For an entry point that starts a new operation. */

@@ -168,6 +168,28 @@ commands() {
 		< <(head -c $((11 << 20)) /dev/zero)
 }
 
+@test "a command that is advised can be pasted, whatever the path" {
+	local odd="$T/it's my dir" advice
+	mkdir "$odd"
+	run -3 ctl scan "$odd/store" t
+	advice=${output##*"to make a store: cellctl "}
+	eval "ctl $advice"
+	run -3 ctl scan "$odd/store" t
+	advice=${output##*"which there are: cellctl "}
+	eval "ctl $advice"
+	run -1 "$CELLFS" "$odd/store" "$odd/mnt"
+	advice=${output##*'make it with "'}
+	eval "${advice%'"'}"
+	[ -d "$odd/mnt" ]
+	STORE=$odd/store M=$odd/mnt
+	mount_store
+	run -3 ctl repair "$STORE" "$T/new"
+	advice=${output##*"unmount it first: "}
+	eval "$advice"
+	wait "$DAEMON"
+	DAEMON=
+}
+
 @test "a store that is mounted" {
 	local before
 	before=$(ctl scan "$STORE" t)

@@ -99,8 +99,8 @@ int fail_absent_table(struct store *store, const char *path, const char *table,
 
 	fail_store(table);
 	if (err == -EEXIST)
-		fprintf(stderr, "  to change it: cellctl alter %s %s\n", path,
-			table);
+		fprintf(stderr, "  to change it: cellctl alter %s %s\n",
+			why_word(path), table);
 	if (err != -ENOENT)
 		return EXIT_STORE;
 	while (!known && store_namespace_next(store, bytes_str(name), name) > 0)
@@ -108,7 +108,7 @@ int fail_absent_table(struct store *store, const char *path, const char *table,
 	if (!known)
 		fprintf(stderr,
 			"  to make it: cellctl create_namespace %s %.*s\n",
-			path, (int)space.len, table);
+			why_word(path), (int)space.len, table);
 	name[0] = '\0';
 	nearest_init(&near, table);
 	while (known && store_table_next(store, bytes_str(name), name) > 0)
@@ -116,7 +116,7 @@ int fail_absent_table(struct store *store, const char *path, const char *table,
 	if (near.word[0])
 		fprintf(stderr, "  the nearest that there is: %s\n", near.word);
 	fprintf(stderr, "  which there are: cellctl %s %s\n",
-		known ? "tables" : "list_namespace", path);
+		known ? "tables" : "list_namespace", why_word(path));
 	return EXIT_STORE;
 }
 

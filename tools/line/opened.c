@@ -65,7 +65,7 @@ int need_rest(const char *path)
 		fprintf(stderr,
 			"cellctl: %s is mounted at %s: %s needs a store at "
 			"rest\n  unmount it first: fusermount3 -u %s\n",
-			path, mountpoint, fail_command(), mountpoint);
+			path, mountpoint, fail_command(), why_word(mountpoint));
 	else if (r < 0)
 		fail_store(path);
 	free(mountpoint);
@@ -100,7 +100,8 @@ int open_store(const char *path, bool create, bool read_only,
 		      "takes a table to another\n  of the same store\n",
 		      stderr);
 	if (r == -ENOENT && !create)
-		fprintf(stderr, "  to make a store: cellctl init %s\n", path);
+		fprintf(stderr, "  to make a store: cellctl init %s\n",
+			why_word(path));
 	return EXIT_STORE;
 }
 
