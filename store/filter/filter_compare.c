@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <errno.h>
 
 #include "store/filter/filter_inside.h"
@@ -41,7 +40,8 @@ int comparator_init(struct comparator *c, uint8_t op, struct bytes text)
 		c->nocase = kinds[i].nocase;
 		for (size_t k = 0;
 		     c->kind == COMPARE_SUBSTRING && k < c->value.len; k++)
-			c->value.data[k] = (uint8_t)tolower(c->value.data[k]);
+			c->value.data[k] =
+				(uint8_t)ascii_lower(c->value.data[k]);
 		return 0;
 	}
 	return why(-EINVAL,
@@ -65,7 +65,8 @@ static bool holds_substring(struct bytes s, struct bytes lower)
 	for (size_t i = 0; lower.len <= s.len && i <= s.len - lower.len; i++) {
 		size_t k = 0;
 
-		while (k < lower.len && tolower(s.data[i + k]) == lower.data[k])
+		while (k < lower.len &&
+		       ascii_lower(s.data[i + k]) == lower.data[k])
 			k++;
 		if (k == lower.len)
 			return true;

@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -183,7 +182,8 @@ static int take_number(struct parser *p, struct filter *f, size_t i,
 	if (p->args[i].kind != ARG_BARE || b->len == minus)
 		return fail(p, "no number before here,");
 	for (size_t k = minus; k < b->len; k++) {
-		if (!isdigit(b->data[k]) || __builtin_mul_overflow(n, 10, &n) ||
+		if (b->data[k] < '0' || b->data[k] > '9' ||
+		    __builtin_mul_overflow(n, 10, &n) ||
 		    __builtin_add_overflow(n, b->data[k] - '0', &n))
 			return fail(p, "no number before here,");
 	}
@@ -199,8 +199,12 @@ static int take_number(struct parser *p, struct filter *f, size_t i,
 
 static bool is_word(const struct buf *b, const char *word)
 {
-	return b->len == strlen(word) &&
-	       !strncasecmp((const char *)b->data, word, b->len);
+	size_t n = strlen(word);
+
+	for (size_t i = 0; b->len == n && i < n; i++)
+		if (ascii_lower(b->data[i]) != word[i])
+			return false;
+	return b->len == n;
 }
 
 static int take_truth(struct parser *p, size_t i, bool *out)
@@ -321,7 +325,7 @@ static int parse_simple(struct parser *p, struct filter **out)
 	struct bytes name;
 	int r;
 
-	while (isalnum(peek(p, 0)))
+	while (ascii_is_alnum(peek(p, 0)))
 		p->at++;
 	name = bytes_of(p->in.data + start, p->at - start);
 	for (i = 0; i < n; i++)

@@ -5,7 +5,6 @@
  * more than ASCII. What PCRE2 would take for something else is refused, as is
  * what only PCRE2 knows; what it lacks or finds wrong it says itself.
  */
-#include <ctype.h>
 #include <errno.h>
 
 #include "store/filter/filter_inside.h"
@@ -68,7 +67,7 @@ static int property(struct copy *p, bool in_class)
 	size_t n = 3;
 	int r;
 
-	while (peek(p, n) > 0 && isalpha(peek(p, n)))
+	while (peek(p, n) > 0 && ascii_is_letter(peek(p, n)))
 		n++;
 	if (peek(p, 2) != '{')
 		return copy(p, 2);
@@ -79,7 +78,7 @@ static int property(struct copy *p, bool in_class)
 	r = buf_printf(p->out, "%s[:%s", in_class ? "" : "[",
 		       peek(p, 1) == 'P' ? "^" : "");
 	for (size_t i = 3; r == 0 && i < n; i++)
-		r = buf_printf(p->out, "%c", tolower(peek(p, i)));
+		r = buf_printf(p->out, "%c", ascii_lower(peek(p, i)));
 	p->at += n + 1;
 	return r < 0 ? r : buf_printf(p->out, in_class ? ":]" : ":]]");
 }
@@ -88,7 +87,8 @@ static int escape(struct copy *p, bool in_class)
 {
 	static const char hex[] = "abcdefABCDEF" DIGITS;
 	int c = peek(p, 1), next = peek(p, 2);
-	bool known = (c >= 0 && !isalnum(c)) || is_in(c, "dDsSwWhHvVtnrfae");
+	bool known =
+		(c >= 0 && !ascii_is_alnum(c)) || is_in(c, "dDsSwWhHvVtnrfae");
 
 	if (c == 'Q')
 		return quoted(p);
@@ -150,7 +150,8 @@ static int group(struct copy *p)
 		return copy(p, 3 + flags);
 	if (peek(p, 1) == '?' &&
 	    (is_in(c, "=!>") ||
-	     (c == '<' && (is_in(next, "=!") || (next > 0 && isalpha(next))))))
+	     (c == '<' &&
+	      (is_in(next, "=!") || (next > 0 && ascii_is_letter(next))))))
 		return copy(p, 3);
 	return refuse(p, "a group that is not supported");
 }

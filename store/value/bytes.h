@@ -49,6 +49,22 @@ static inline uint32_t bytes_load32(const uint8_t *p)
 	return v;
 }
 
+/* Letters and digits are ASCII's, whatever locale the program has set. */
+static inline int ascii_lower(int c)
+{
+	return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+static inline bool ascii_is_letter(int c)
+{
+	return ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z';
+}
+
+static inline bool ascii_is_alnum(int c)
+{
+	return ascii_is_letter(c) || (c >= '0' && c <= '9');
+}
+
 /* Of a hexadecimal digit, in small letters or capitals; -1: it is none. */
 static inline int hex_digit(uint8_t c)
 {

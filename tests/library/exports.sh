@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What libcellfs shows is what cellfs.h declares: no name more, none less. The
-# manual page names each of them and the tests of this folder use it.
+# manual page names each of them and the tests of this folder use it. And nothing
+# that it takes from the C library asks for the locale that the program has set.
 #
 # usage: tests/library/exports.sh SOURCE LIBRARY.so LIBRARY.a
 set -euo pipefail
@@ -34,4 +35,8 @@ for name in $declared; do
 		status=1
 	}
 done
+if nm -D --undefined-only "$2" | grep -E ' (__ctype|is[a-z]+|to(low|upp)er|strto[fd]|str(n?case)?coll|strn?casecmp)[a-z_]*(@|$)'; then
+	echo "libcellfs.so decides by the locale of the program" >&2
+	status=1
+fi
 exit $status

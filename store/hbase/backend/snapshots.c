@@ -2,7 +2,6 @@
  * Snapshots of tables. HBase names them in the whole cluster; a table's are
  * those that were taken of a table of its name.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -84,7 +83,8 @@ static int check_name(struct bytes name)
 	for (size_t i = 0; i < name.len; i++) {
 		uint8_t c = name.data[i];
 
-		ok = ok && (isalnum(c) || c == '_' || c == '-' || c == '.');
+		ok = ok &&
+		     (ascii_is_alnum(c) || c == '_' || c == '-' || c == '.');
 	}
 	return ok ? 0
 		  : why(-EINVAL,

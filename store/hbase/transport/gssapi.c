@@ -1,6 +1,5 @@
 #include "store/hbase/transport/gssapi.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_krb5.h>
@@ -306,7 +305,7 @@ static int set_principal(struct gssapi *g, const char *s, const char *host)
 	if (n < 0 || (size_t)n >= sizeof(g->principal))
 		return why(-EINVAL, "principal=%s: it is too long", s);
 	for (size_t i = before; at && i < before + strlen(host); i++)
-		g->principal[i] = (char)tolower((uint8_t)g->principal[i]);
+		g->principal[i] = (char)ascii_lower((uint8_t)g->principal[i]);
 	return 0;
 }
 
