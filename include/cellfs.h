@@ -30,14 +30,16 @@
  *		 is not this user's alone
  *	-EROFS	 the store takes no more writes, since a write or a sync of its
  *		 log failed; close it and open it again
- *	-ENOSPC	 the disk is full: deletes are taken, puts are not
+ *	-ENOSPC	 the disk is full, or the table has more than its quota: deletes
+ *		 are taken, puts are not
  *	-EUCLEAN bytes on disk are damaged, where the answer may be
  *	-ENOMEM, -EIO and others of the operating system
  *
  * Threads: all functions may be called from any thread at the same time, but
  * one scan belongs to one thread at a time, and cellfs_close() is the last call
  * for its store. A store that is open starts threads of its own, which flush
- * and merge. A process that forks must not use the store in the child.
+ * and merge. A process that forks must not use the store in the child, which
+ * keeps it from others while it lives, unless the parent calls cellfs_close().
  *
  * Ownership: the library copies what it is given before a call returns, so
  * arguments need to live during the call only. Who opens a handle closes it.
@@ -51,7 +53,7 @@
  *
  * Signals: files are mapped, and a file that is cut short by others is SIGBUS.
  * While a store is open, its handler of SIGBUS turns that into an error; for
- * any other SIGBUS it does what the program's own handler would have done.
+ * any other SIGBUS it does what the handler would have done that was set before.
  */
 #ifndef CELLFS_H
 #define CELLFS_H
@@ -217,12 +219,12 @@ enum cellfs_news {
 struct cellfs_options {
 	/* Make the directory and an empty store if absent; not with read_only. */
 	bool create;
-	bool read_only;	  /* change nothing on disk; others may read as well */
-	bool no_delete;	  /* refuse, by -EPERM, what would hide visible cells */
-	bool sync;	  /* each change is on disk when its call returns */
-	bool insecure;	  /* take a directory that others own or may write */
-	unsigned wait_ms; /* how long to wait while another process has it */
-	size_t cache_bytes;	   /* of the block cache; 0 = 256 MiB */
+	bool read_only; /* change nothing on disk; others may read as well */
+	bool no_delete; /* refuse, by -EPERM, deletes and what else hides cells */
+	bool sync;	/* each change is on disk when its call returns */
+	bool insecure;	    /* take a directory that others own or may write */
+	unsigned wait_ms;   /* how long to wait while another process has it */
+	size_t cache_bytes; /* of the block cache; 0 = 256 MiB */
 	size_t write_buffer_bytes; /* unflushed cells at most; 0 = 64 MiB */
 	/*
 	 * Is called when the store's state changes. @what is an enum
@@ -242,8 +244,9 @@ struct cellfs_options {
  * -EPERM when the directory is another user's (root may open it), when others
  * may write in it or a file in it has a hard link, unless insecure is set;
  * -EPROTONOSUPPORT when it is of another format; -ENOTDIR; -ENOTEMPTY when the
- * directory holds something else; -ECONNREFUSED or -ETIMEDOUT when no master of
- * the cluster answers; -EINVAL, also for a new store in the directory of another.
+ * directory holds something else; -ECONNREFUSED, -EHOSTUNREACH or -ETIMEDOUT when
+ * no master of the cluster answers; -EINVAL, also for a new store in the directory
+ * of another.
  */
 CELLFS_API int cellfs_open(const char *path, const struct cellfs_options *o,
 			   struct cellfs **out);
@@ -272,7 +275,11 @@ CELLFS_API int cellfs_compact(struct cellfs *s, struct cellfs_table *t);
 
 /* A figure of the store, in Prometheus style. Strings are static. */
 struct cellfs_stat {
-	const char *name; /* snake_case, unit last; "_total" for counters */
+	/*
+	 * snake_case, unit last; "_total" for counters. It may end in a label:
+	 * level_bytes{level="1"}.
+	 */
+	const char *name;
 	const char *help;
 	bool counter; /* it only grows, from 0 at the opening of the store */
 	uint64_t value;
@@ -327,8 +334,9 @@ CELLFS_API void cellfs_table_close(struct cellfs_table *t);
 CELLFS_API int cellfs_table_schema(struct cellfs_table *t,
 				   struct cellfs_buffer *text);
 /*
- * Replaces the schema. A family that the text does not name stays if it holds
- * cells, else it goes; the line "drop family NAME" drops it with its cells.
+ * Replaces the schema, but for mode, uid, gid and quota where the text does not
+ * name them. A family that the text does not name stays if it holds cells, else it
+ * goes; the line "drop family NAME" drops it with its cells.
  * -EINVAL with a sentence that names the line, and for an empty text; -EBUSY
  * when a named snapshot shows a family that is dropped, or would show less by
  * the new settings.
@@ -349,7 +357,8 @@ CELLFS_API int cellfs_namespace_next(struct cellfs *s, const char *after,
 /*
  * Changes. Each call is atomic, and what it acknowledged is seen by all reads
  * that begin later. Beside the errors above, they fail with -EPERM for a family
- * that the table does not have and -EFBIG for a value over its max_value.
+ * that the table does not have and -EFBIG for a value over its max_value, or for
+ * a row whose changes are more than cellfs(5) allows.
  */
 
 /*
@@ -391,7 +400,7 @@ struct cellfs_change {
 	 * The timestamp. Where it is not set, a put takes one that is newer
 	 * than all versions of its column (the clock's, if that is);
 	 * CELLFS_DELETE_VERSION takes the newest version, and the wider deletes
-	 * take all that is there.
+	 * take all that is there; CELLFS_DELETE_FAMILY_VERSION wants one.
 	 */
 	struct cellfs_time ts;
 	struct cellfs_bytes value; /* CELLFS_PUT, CELLFS_APPEND */
@@ -531,7 +540,10 @@ struct cellfs_scan_spec {
 	struct cellfs_time ts_start, ts_stop;
 	uint32_t versions;   /* the newest of a column; 0 = all that is kept */
 	uint64_t limit_rows; /* 0 = no limit */
-	/* In each family of a row: passes over offset results, gives limit. */
+	/*
+	 * In each family of a row: passes over offset results, gives limit.
+	 * For CELLFS_CELLS and CELLFS_COLUMNS.
+	 */
 	uint64_t family_limit, family_offset; /* limit 0 = no limit */
 	/*
 	 * In HBase's filter language, "PrefixFilter('a') AND PageFilter(10)";
@@ -566,7 +578,10 @@ CELLFS_API void cellfs_scan_close(struct cellfs_scan *sc);
  * store has.
  */
 
-/* A view of the store as of now. O(1). */
+/*
+ * A view of the store as of now. O(1). It keeps no table from being changed: what a
+ * schema does not show any more, or a truncation or drop removes, is gone from it.
+ */
 CELLFS_API int cellfs_snapshot_take(struct cellfs *s,
 				    struct cellfs_snapshot **out);
 /* Costs a sync. -EEXIST. */

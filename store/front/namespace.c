@@ -194,7 +194,8 @@ int namespace_drop(struct store *s, struct bytes name)
 			   (int)name.len, (const char *)name.data);
 	pthread_mutex_lock(&s->schema_lock);
 	r = open_list(s, &list);
-	if (r == 0)
+	/* Of the empty name are the tables that have none. */
+	if (r == 0 || (r > 0 && !name.len))
 		r = why(-ENOENT, "there is no namespace '%.*s'", (int)name.len,
 			(const char *)name.data);
 	if (r > 0)

@@ -16,7 +16,7 @@
 #define BATCH_MAX 64
 
 struct cellfs_scan {
-	struct scan *scan;     /* NULL: nothing lies between the bounds */
+	struct scan *scan;
 	struct filter *filter; /* which @scan uses, or NULL */
 	unsigned at, n;	       /* cells[at] up to cells[n - 1] come next */
 	unsigned batch;	       /* how many to take from @scan */
@@ -81,17 +81,35 @@ static uint8_t granularity_in(enum cellfs_granularity g)
 	return UINT8_MAX;
 }
 
+/*
+ * Bounds that let nothing in, which store.h would take for open ones: rows that
+ * are not greater than the empty key, timestamps before 0. Rows before the least
+ * key are none there, and all else of the call is looked at.
+ */
+static bool holds_nothing(const struct cellfs_scan_spec *s)
+{
+	const struct cellfs_bound *high =
+		s->reversed ? &s->row_start : &s->row_stop;
+
+	return (high->set && !high->at.len) ||
+	       (s->ts_stop.set && s->ts_stop.ms == 0);
+}
+
 static int open_inner(struct table *t, const struct cellfs_scan_spec *s,
 		      const struct filter *filter, struct scan **out)
 {
+	const struct cellfs_bound none =
+		cellfs_exclusive(cellfs_bytes_of("", 1));
+	const bool nothing = holds_nothing(s);
+	const struct cellfs_bound start = nothing ? none : s->row_start;
+	const struct cellfs_bound stop = nothing ? none : s->row_stop;
 	const struct scan_spec spec = {
 		.granularity = granularity_in(s->granularity),
 		.reversed = s->reversed,
 		.raw = s->raw,
 		.keys_only = s->keys_only,
-		.row_start_exclusive =
-			s->row_start.set && !s->row_start.inclusive,
-		.row_stop_inclusive = s->row_stop.set && s->row_stop.inclusive,
+		.row_start_exclusive = start.set && !start.inclusive,
+		.row_stop_inclusive = stop.set && stop.inclusive,
 		.has_qual_start = s->qualifier_start.set,
 		.has_qual_stop = s->qualifier_stop.set,
 		.qual_start_exclusive =
@@ -100,10 +118,8 @@ static int open_inner(struct table *t, const struct cellfs_scan_spec *s,
 			s->qualifier_stop.set && s->qualifier_stop.inclusive,
 		.qual_start = bytes_in(s->qualifier_start.at),
 		.qual_stop = bytes_in(s->qualifier_stop.at),
-		.row_start = s->row_start.set ? bytes_in(s->row_start.at)
-					      : (struct bytes){0},
-		.row_stop = s->row_stop.set ? bytes_in(s->row_stop.at)
-					    : (struct bytes){0},
+		.row_start = start.set ? bytes_in(start.at) : (struct bytes){0},
+		.row_stop = stop.set ? bytes_in(stop.at) : (struct bytes){0},
 		.columns = (const struct column_name *)s->columns,
 		.ncolumns = s->ncolumns,
 		.ts_min = s->ts_start.set ? s->ts_start.ms : 0,
@@ -117,19 +133,6 @@ static int open_inner(struct table *t, const struct cellfs_scan_spec *s,
 	};
 
 	return scan_open(t, &spec, out);
-}
-
-/*
- * Bounds that let nothing in, which store.h would take for open ones: rows that
- * are not greater than the empty key, timestamps before 0.
- */
-static bool holds_nothing(const struct cellfs_scan_spec *s)
-{
-	const struct cellfs_bound *high =
-		s->reversed ? &s->row_start : &s->row_stop;
-
-	return (high->set && !high->at.len) ||
-	       (s->ts_stop.set && s->ts_stop.ms == 0);
 }
 
 int cellfs_scan_open(struct cellfs_table *t,
@@ -152,7 +155,7 @@ int cellfs_scan_open(struct cellfs_table *t,
 	if (spec->filter.len)
 		r = with_reason(
 			filter_parse(bytes_in(spec->filter), &sc->filter));
-	if (r == 0 && !holds_nothing(spec))
+	if (r == 0)
 		r = open_inner(table_in(t), spec, sc->filter, &sc->scan);
 	if (r < 0)
 		cellfs_scan_close(sc);
@@ -166,8 +169,6 @@ static int take_batch(struct cellfs_scan *sc)
 {
 	int r;
 
-	if (!sc->scan)
-		return 0;
 	if (sc->batch > BATCH_FEW && sc->cells == sc->few) {
 		sc->cells = malloc(BATCH_MAX * sizeof(*sc->cells));
 		if (!sc->cells) {

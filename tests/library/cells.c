@@ -138,6 +138,7 @@ TEST(wrong_changes_are_refused_with_a_sentence)
 	struct cellfs_check k = {.kind = CELLFS_CHECK_ABSENT};
 	struct cellfs_mutation m = {
 		.row = str("r"), .changes = &c, .nchanges = 1};
+	struct cellfs_change much[3];
 	char big[200];
 
 	memset(big, 'x', sizeof(big));
@@ -180,6 +181,15 @@ TEST(wrong_changes_are_refused_with_a_sentence)
 		       "flags");
 	assert_refused(cellfs_mutate_many(the.t, &m, 1, 4, NULL), -EINVAL,
 		       "flags");
+	/* None of these bytes is looked at. */
+	for (int i = 0; i < 3; i++)
+		much[i] = (struct cellfs_change){
+			.kind = CELLFS_PUT,
+			.family = str("f"),
+			.value = cellfs_bytes_of(big, CELLFS_VALUE_MAX)};
+	m.changes = much;
+	m.nchanges = 3;
+	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EFBIG, "mutation");
 	m.nchanges = 0;
 	assert_refused(cellfs_mutate(the.t, &m, NULL, 0), -EINVAL, "nothing");
 	assert_string_equal(scan(&the, NULL), "");
@@ -318,6 +328,11 @@ TEST(each_kind_of_delete_hides_what_it_names)
 	c.ts = cellfs_ms(2);
 	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
 	assert_string_equal(scan(&the, NULL), "r/f:b@3=v r/f:b@1=v");
+	/* Of one timestamp: without any it is the clock's, of which none is. */
+	c.ts.set = false;
+	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
+	assert_string_equal(scan(&the, NULL), "r/f:b@3=v r/f:b@1=v");
+	c.ts = cellfs_ms(2);
 	c.kind = CELLFS_DELETE_COLUMN;
 	c.qualifier = str("b");
 	assert_int_equal(cellfs_mutate(the.t, &m, NULL, 0), 1);
@@ -891,6 +906,17 @@ TEST(wrong_scans_are_refused_with_a_sentence)
 	s = (struct cellfs_scan_spec){.ts_start = cellfs_ms(5),
 				      .ts_stop = cellfs_ms(4)};
 	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL, "time range");
+	s = (struct cellfs_scan_spec){.granularity = CELLFS_FAMILIES,
+				      .family_limit = 1};
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL,
+		       "limit in a family");
+	/* Also where nothing lies between the bounds. */
+	s.row_stop = cellfs_exclusive(str(""));
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -EINVAL,
+		       "limit in a family");
+	s = (struct cellfs_scan_spec){.ts_stop = cellfs_ms(0)};
+	assert_int_equal(cellfs_table_drop(the.s, "t"), 0);
+	assert_refused(cellfs_scan_open(the.t, &s, &sc), -ENOENT, "dropped");
 	assert_null(sc);
 	cellfs_scan_close(NULL);
 }

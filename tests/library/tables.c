@@ -113,16 +113,23 @@ struct figure {
 	const char *name;
 	uint64_t value;
 	bool found;
+	uint64_t *counted; /* NULL, or the sum of all counters */
 };
 
 static void note(void *arg, const struct cellfs_stat *stat)
 {
 	struct figure *f = arg;
+	size_t n = strspn(stat->name, "abcdefghijklmnopqrstuvwxyz_0123456789");
 
-	assert_true(stat->help[0]);
+	assert_true(stat->help[0] && n);
+	if (stat->name[n])
+		assert_non_null(strstr(stat->name + n, "{level=\""));
+	assert_int_equal(stat->counter,
+			 n > 6 && !memcmp(stat->name + n - 6, "_total", 6));
+	if (f->counted && stat->counter)
+		*f->counted += stat->value;
 	if (strcmp(stat->name, f->name) != 0)
 		return;
-	assert_int_equal(stat->counter, strstr(stat->name, "_total") != NULL);
 	f->value = stat->value;
 	f->found = true;
 }
@@ -181,6 +188,41 @@ TEST(what_was_acknowledged_survives_the_death_of_the_process)
 	}
 	assert_int_equal(cellfs_table_next(the.s, "t", name), 1);
 	assert_string_equal(name, "u");
+}
+
+/* Opens the store, leaves it to a child that does nothing, and ends. */
+static void leave_to_child(struct fixture *f, int end)
+{
+	char byte;
+
+	if (cellfs_open(f->path, NULL, &f->s) < 0)
+		_exit(1);
+	if (fork() == 0)
+		(void)!read(end, &byte, 1);
+	_exit(0);
+}
+
+TEST(the_child_of_a_process_that_has_ended_keeps_the_store)
+{
+	const struct cellfs_options patient = {.wait_ms = 100000};
+	struct cellfs *s = NULL;
+	int status, ends[2];
+	pid_t pid;
+
+	shut(&the);
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		leave_to_child(&the, ends[0]);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_refused(cellfs_open(the.path, NULL, &s), -EBUSY, "in use");
+	assert_null(s);
+	close(ends[1]);
+	open_with(&the, &patient);
+	close(ends[0]);
 }
 
 TEST(a_change_is_synced_if_it_or_the_store_says_so)
@@ -291,6 +333,8 @@ TEST(a_store_without_deletes_refuses_what_hides)
 	assert_refused(cellfs_delete(the.t, str("r"), str("f"), str("q")),
 		       -EPERM, "nothing is deleted");
 	assert_refused(cellfs_delete_row(the.t, str("r")), -EPERM, "nodelete");
+	assert_refused(cellfs_delete_row(the.t, str("none")), -EPERM,
+		       "nodelete");
 	/* Nor behind a put: nothing of that is applied. */
 	assert_refused(cellfs_mutate(the.t, &both, NULL, 0), -EPERM,
 		       "nodelete");
@@ -502,6 +546,8 @@ TEST(a_table_of_a_namespace_needs_it)
 	assert_int_equal(cellfs_table_drop(the.s, "n:t"), 0);
 	assert_int_equal(cellfs_namespace_drop(the.s, "n"), 0);
 	assert_refused(cellfs_namespace_drop(the.s, "n"), -ENOENT, "n");
+	/* Nor is there one of no name, though t is in none. */
+	assert_refused(cellfs_namespace_drop(the.s, ""), -ENOENT, "namespace");
 }
 
 /* The value of r f:q that a snapshot shows, one letter; 0 = none. */
@@ -620,6 +666,25 @@ TEST(a_snapshot_is_of_one_table_or_of_all)
 	cellfs_table_close(late);
 }
 
+TEST(a_snapshot_in_memory_keeps_no_table_from_being_changed)
+{
+	struct cellfs_snapshot *snap = NULL;
+	struct cellfs_scan_spec s = {0};
+
+	put_at(&the, "r", "q", 1, "1");
+	put_at(&the, "r", "q", 2, "2");
+	assert_int_equal(cellfs_snapshot_take(the.s, &snap), 0);
+	s.snapshot = snap;
+	put_at(&the, "r", "q", 3, "3");
+	assert_string_equal(scan(&the, &s), "r/f:q@2=2 r/f:q@1=1");
+	assert_int_equal(cellfs_table_alter(the.t, "family f\n\tversions 1\n"),
+			 0);
+	assert_string_equal(scan(&the, &s), "r/f:q@2=2");
+	assert_int_equal(cellfs_table_truncate(the.s, "t"), 0);
+	assert_string_equal(scan(&the, &s), "");
+	cellfs_snapshot_close(snap);
+}
+
 TEST(handles_of_two_stores_are_not_mixed)
 {
 	struct fixture f = begin(), g = begin();
@@ -727,6 +792,25 @@ TEST(the_store_tells_its_figures)
 	assert_true(figure(&the, "flushes_total") > flushes);
 	assert_int_equal(cellfs_compact(the.s, NULL), 0);
 	assert_int_equal(figure(&the, "sstables"), 1);
+}
+
+TEST(figures_have_names_and_counters_begin_at_0)
+{
+	const struct cellfs_options reader = {.read_only = true};
+	uint64_t counted = 0;
+	struct figure f = {.name = "level_bytes{level=\"1\"}",
+			   .counted = &counted};
+
+	put(&the, "r", "q", "v");
+	get(&the, "r", "q");
+	cellfs_stats(the.s, note, &f);
+	assert_true(f.found && counted > 0);
+	shut(&the);
+	/* It does nothing that nobody asks for. */
+	open_with(&the, &reader);
+	counted = 0;
+	cellfs_stats(the.s, note, &f);
+	assert_int_equal(counted, 0);
 }
 
 static void *fails(void *arg)
