@@ -752,3 +752,49 @@ SMALL(each_byte_that_flushes_and_merges_write_is_counted)
 	assert_int_equal(stat_of(the.store, "sstables"), 2);
 	wrote(flushed, flushed, stat_of(the.store, "sstable_bytes"));
 }
+
+USUAL(what_is_tried_sees_the_last_change_and_makes_none)
+{
+	struct change add = {.op = CHANGE_INCREMENT,
+			     .family = bytes_str("f"),
+			     .qualifier = bytes_str("n"),
+			     .ts = TS_AUTO,
+			     .delta = 1};
+	struct mutation m = change_of("r", &add);
+
+	assert_int_equal(table_mutate_try(the.table, &m), 1);
+	assert_null(temp_get(&the, "r", "f", "n"));
+	assert_int_equal(temp_put(&the, "r", "f", "n", TS_AUTO, "text"), 1);
+	assert_int_equal(table_mutate_try(the.table, &m), -EINVAL);
+}
+
+/* Bytes of addresses that the process has. */
+static uint64_t addresses(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu", &pages), 1);
+	fclose(f);
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Each takes chunks of 2 MiB while it sorts and writes rows. */
+SMALL(a_list_and_a_flush_give_their_memory_back)
+{
+	struct scan_spec rows = {.granularity = SCAN_ROWS};
+	uint64_t before = 0;
+
+	for (int i = 0; i < 60; i++) {
+		if (i == 20)
+			before = addresses();
+		assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "v"),
+				 1);
+		assert_int_equal(temp_put(&the, "s", "f", "q", TS_AUTO, "v"),
+				 1);
+		assert_int_equal(count(&rows), 2);
+		assert_int_equal(store_flush(the.store, NULL), 0);
+	}
+	assert_true(addresses() < before + (32 << 20));
+}
