@@ -23,6 +23,23 @@ load helper
 	rm "$M/T/R/.note"
 }
 
+@test "a change of a note changes its times" {
+	local note was
+
+	a_row
+	note=$M/T/R/.note
+	echo x > "$note"
+	touch -d @1000 "$note"
+	was=$(stat -c %z "$note")
+	echo y >> "$note"
+	[ "$(stat -c %Y "$note")" -gt 1000 ]
+	[[ $(stat -c %z "$note") > $was ]]
+	was=$(stat -c %z "$note")
+	chmod 600 "$note"
+	[[ $(stat -c %z "$note") > $was ]]
+	rm "$note"
+}
+
 @test "a note takes the blocks that its bytes begin" {
 	local size
 
