@@ -273,3 +273,20 @@ refused() {
 		"750 750 640 " ]
 	rm "$M/T/R/.note"
 }
+
+# By its name alone, and by a listing of what it is in.
+@test "an inode number is the same over mounts and ways to find it" {
+	local path found
+
+	mkdir -p "$M/T/R/f/q"
+	echo v > "$M/T/R/f/q/5"
+	for path in T T/R T/R/f T/R/f/q T/R/f/q/5; do
+		remount_store
+		found=$(stat -c %i "$M/$path")
+		ls -i "$M/$(dirname $path)" | grep -qw "$found"
+		[ "$(stat -c %i "$M/$path")" = "$found" ]
+		remount_store
+		ls -i "$M/$(dirname $path)" | grep -qw "$found"
+		[ "$(stat -c %i "$M/$path")" = "$found" ]
+	done
+}
