@@ -1,4 +1,6 @@
 /* What the engine answers: puts, deletes, checks, batches, gets and scans. */
+#include <dirent.h>
+
 #include "store/lsm/state/tombstone_stats.h"
 #include "tests/unit/engine.h"
 
@@ -797,4 +799,41 @@ SMALL(a_list_and_a_flush_give_their_memory_back)
 		assert_int_equal(store_flush(the.store, NULL), 0);
 	}
 	assert_true(addresses() < before + (32 << 20));
+}
+
+/* The greatest number of a table file. */
+static unsigned long last_file(void)
+{
+	unsigned long last = 0, n;
+	DIR *d = opendir(the.path);
+	struct dirent *e;
+
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (sscanf(e->d_name, "%lu.sst", &n) == 1 && n > last)
+			last = n;
+	closedir(d);
+	return last;
+}
+
+/* Its removal may not last, and then it would be taken for the later file. */
+USUAL(the_number_of_a_file_that_a_crash_left_is_not_given_again)
+{
+	unsigned long left;
+	char path[96];
+	FILE *f;
+
+	assert_int_equal(temp_put(&the, "r", "f", "q", 1, "v"), 1);
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	assert_int_equal(temp_close(&the), 0);
+	left = last_file() + 1;
+	snprintf(path, sizeof(path), "%s/%lu.sst", the.path, left);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(temp_open(&the), 0);
+	assert_int_equal(temp_put(&the, "r", "f", "q", 2, "w"), 1);
+	assert_int_equal(store_flush(the.store, NULL), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(last_file(), left + 1);
 }
