@@ -290,12 +290,33 @@ static int is_above(void *arg, const struct cell *c)
 	return marker_hides(c, *ts);
 }
 
-/* Versions of a column that are newer than @than, without that at @but. */
+/*
+ * Versions of a column that are newer than @than, without that at @but, and without
+ * those that @with puts too.
+ */
 struct newer {
 	int64_t than, but;
 	int64_t last, deleted; /* of those that were seen */
 	size_t count;
+	const struct mutation *with; /* may be NULL */
+	const struct place *column;
 };
+
+/* How many versions of the column of @p @m puts with a timestamp from @min to @max. */
+static size_t puts_of(const struct mutation *m, const struct place *p,
+		      int64_t min, int64_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; m && i < m->nchanges; i++) {
+		const struct change *c = &m->changes[i];
+		int64_t ts = c->ts == TS_AUTO ? INT64_MAX : c->ts;
+
+		n += ts >= min && ts <= max && bytes_eq(c->family, p->family) &&
+		     bytes_eq(c->qualifier, p->qualifier);
+	}
+	return n;
+}
 
 static int count_newer(void *arg, const struct cell *c)
 {
@@ -307,7 +328,8 @@ static int count_newer(void *arg, const struct cell *c)
 		n->count -= c->ts == n->last;
 		n->deleted = c->ts;
 	} else if (c->kind == CELL_PUT && c->ts != n->but && c->ts != n->last &&
-		   c->ts != n->deleted) {
+		   c->ts != n->deleted &&
+		   !puts_of(n->with, n->column, c->ts, c->ts)) {
 		n->count++;
 		n->last = c->ts;
 	}
@@ -365,14 +387,19 @@ static int check_kept(struct fs *fs, const struct family_attrs *attrs,
 }
 
 /*
- * Will the version @to be seen when the one of @from at @ts has gone? A move to
- * where it is pushed out at once, or has expired, would lose the value.
+ * Will the version @to be seen when the one of @from at @ts has gone, and what @with,
+ * if any, puts is there? A move to where it is pushed out at once, or has expired,
+ * would lose the value.
  */
 static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
-		      const struct place *to)
+		      const struct place *to, const struct mutation *with)
 {
-	struct newer newer = {
-		.than = to->ts, .but = -1, .last = -1, .deleted = -1};
+	struct newer newer = {.than = to->ts,
+			      .but = -1,
+			      .last = -1,
+			      .deleted = -1,
+			      .with = with,
+			      .column = to};
 	struct family_attrs attrs;
 	bool raw;
 	int r = fstable_family(to->table, to->family, &attrs);
@@ -387,12 +414,14 @@ static int check_seen(struct fs *fs, const struct place *from, int64_t ts,
 	/* In the classic order a version that goes may uncover older ones. */
 	raw = same_column(from, to) && !attrs.new_version_behavior;
 	r = each_key(to, raw, false, count_newer, &newer);
+	newer.count += puts_of(with, to, to->ts + 1, INT64_MAX);
 	return r < 0 ? r : check_kept(fs, &attrs, newer.count, to->ts);
 }
 
-int cellfile_seen(struct fs *fs, const struct place *to)
+int cellfile_seen(struct fs *fs, const struct place *to,
+		  const struct mutation *with)
 {
-	return check_seen(fs, to, -1, to);
+	return check_seen(fs, to, -1, to, with);
 }
 
 uint64_t cellfile_ttl_left(struct fs *fs, const struct cell *cell, int64_t ts)
@@ -437,7 +466,7 @@ int cellfile_put_instead(struct fs *fs, const struct place *p,
 	int r = cellfile_copyable(was);
 
 	if (r == 0)
-		r = check_seen(fs, old, old->ts, p);
+		r = check_seen(fs, old, old->ts, p, NULL);
 	if (r < 0)
 		return r;
 	c[1].value = value;
@@ -777,7 +806,7 @@ static int move_plan(struct fs *fs, struct move *mv, const struct place *from,
 	if (same && (to->kind == NODE_VERSION ? to->ts == cell->ts
 					      : from->kind == NODE_ALIAS))
 		return 0;
-	r = check_seen(fs, from, cell->ts, to);
+	r = check_seen(fs, from, cell->ts, to, NULL);
 	if (r < 0)
 		return r;
 	mv->column = column && to->kind == NODE_ALIAS;

@@ -47,10 +47,12 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 int cellfile_copy(struct fs *fs, const struct place *p, const struct cell *was,
 		  unsigned flags);
 /*
- * Would a put of @to be seen? 0; -EPERM if it is a version that newer ones push out,
- * that has expired, or that a delete hides.
+ * Would a put of @to be seen, beside those of @with, of the same row, if that is not
+ * NULL? 0; -EPERM if it is a version that newer ones push out, that has expired, or
+ * that a delete hides.
  */
-int cellfile_seen(struct fs *fs, const struct place *to);
+int cellfile_seen(struct fs *fs, const struct place *to,
+		  const struct mutation *with);
 /*
  * Puts @value, and in the same mutation deletes the version @old of the same row,
  * whose cell is @was. If @value is the value of @was, the new cell expires when that

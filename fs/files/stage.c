@@ -17,7 +17,7 @@ struct item {
 	struct place place; /* what it becomes */
 	struct buf value;   /* of a file */
 	uint64_t ttl_ms;    /* of a version that was moved here, its own */
-	bool file;
+	bool file, moved;
 };
 
 struct stage {
@@ -50,7 +50,7 @@ static int64_t ts_of(const struct place *p)
 	return p->kind == NODE_VERSION ? p->ts : TS_AUTO;
 }
 
-/* A version that was moved here is seen afterwards, and ends when it would have. */
+/* A version that was moved here ends when it would have. */
 static int take_moved(struct stage *s, struct item *it)
 {
 	struct cell was;
@@ -58,8 +58,9 @@ static int take_moved(struct stage *s, struct item *it)
 
 	if (r <= 0)
 		return r;
+	it->moved = true;
 	it->ttl_ms = cellfile_ttl_left(s->fs, &was, ts_of(&it->place));
-	return cellfile_seen(s->fs, &it->place);
+	return 0;
 }
 
 static int read_file(struct stage *s, struct item *it)
@@ -190,6 +191,17 @@ static int plan(struct stage *s)
 	return 0;
 }
 
+/* Are the versions that were moved here seen afterwards, all of them? */
+static int check_moved(struct stage *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->count; i++)
+		if (s->items[i].moved)
+			r = cellfile_seen(s->fs, &s->items[i].place, &s->put);
+	return r;
+}
+
 /* The store has the staged file or directory now: memory gives it up. */
 static void become(struct fs *fs, uint64_t parent, uint64_t node,
 		   const char *name)
@@ -296,6 +308,8 @@ int stage_put(struct fs *fs, fuse_req_t req, const struct place *from,
 
 	if (!r)
 		r = plan(&s);
+	if (!r)
+		r = check_moved(&s);
 	if (!r) {
 		(void)changed_before(&w, &s.put);
 		r = table_mutate(fstable_table(to->table), &s.put, 0);

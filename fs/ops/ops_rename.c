@@ -234,7 +234,7 @@ static int put_scratch(struct fs *fs, const struct move *mv,
 		return cellfile_put(fs, &mv->to, content, NULL, -1, flags, &ts);
 	/* A version that was pushed out meanwhile is in this file only. */
 	if (r > 0)
-		r = cellfile_seen(fs, &mv->to);
+		r = cellfile_seen(fs, &mv->to, NULL);
 	return r ? r : cellfile_copy(fs, &mv->to, &was, flags);
 }
 

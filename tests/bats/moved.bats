@@ -352,6 +352,38 @@ two" ]
 	done
 }
 
+@test "a row that is staged loses no version to others that are staged with it" {
+	local ts S=$M/T/.stage/S/f/q
+	a_column
+	mkdir -p "$M/T/R2/f/q" "$S"
+	echo y > "$M/T/R2/f/q/8"
+	for ts in 5 6 7; do
+		echo "$ts" > "$C/$ts"
+	done
+	mv "$C"/[567] "$S"
+	run ! mv -T "$M/T/.stage/S" "$M/T/R2"
+	[[ "$output" = *"Operation not permitted"* ]]
+	tail -n 1 "$M/.cellfs/errors" | grep -q "the column has 3 newer"
+	# One that replaces what the row has, and those that come back, push out none.
+	mv "$S/7" "$S/8"
+	mv -T "$M/T/.stage/S" "$M/T/R2"
+	[ "$(cat "$M/T/R2/f/q"/[568] | tr '\n' ' ')" = "5 6 7 " ]
+	mkdir -p "$S"
+	mv "$M/T/R2/f/q"/[568] "$S"
+	mv -T "$M/T/.stage/S" "$M/T/R2"
+	[ "$(cat "$M/T/R2/f/q"/[568] | tr '\n' ' ')" = "5 6 7 " ]
+	# What was written there pushes out too.
+	mkdir -p "$S"
+	mv "$M/T/R2/f/q/5" "$S"
+	echo z > "$S/latest"
+	run ! mv -T "$M/T/.stage/S" "$M/T/R2"
+	[[ "$output" = *"Operation not permitted"* ]]
+	[ "$(cat "$S/5")" = 5 ]
+	rm "$S/latest"
+	mv -T "$M/T/.stage/S" "$M/T/R2"
+	[ "$(listed "$M/T/R2/f/q")" = "5 6 8 " ]
+}
+
 @test "one that was pushed out ends when it would have" {
 	local now newer
 	a_column
