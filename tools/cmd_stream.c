@@ -535,6 +535,9 @@ int cmd_copy(struct request *rq)
 	uint64_t applied = 0;
 	int code = look_at_source(rq, &schema);
 
+	/* While a store does not answer, a signal ends the command. */
+	if (code == EXIT_DONE && !within)
+		code = open_store(t.path, t.create, false, &t.store);
 	/* Who stops it from here on finds no table that it has made. */
 	progress_begin("copy", "cells", expected(rq));
 	if (code == EXIT_DONE)

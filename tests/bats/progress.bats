@@ -663,3 +663,16 @@ all_stopped() {
 	done
 	[ "$n" -ge 9 ]
 }
+
+@test "a copy whose target does not answer is ended by the first signal" {
+	run -0 env --default-signal=INT python3 - "$CELLCTL" "$STORE" <<-'EOF'
+	import signal, socket, subprocess, sys
+	silent = socket.create_server(("127.0.0.1", 0))
+	target = "hbase://127.0.0.1:%d/" % silent.getsockname()[1]
+	tool = subprocess.Popen([sys.argv[1], "copy", sys.argv[2], "T", target, "T"])
+	asked = silent.accept()
+	tool.send_signal(signal.SIGINT)
+	print(tool.wait())
+	EOF
+	[ "$output" = -2 ]
+}
