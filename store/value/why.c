@@ -31,7 +31,7 @@ const char *why_word(const char *path)
 	static _Thread_local char word[WHY_MAX];
 	size_t n = 0;
 
-	if (*path && !path[strcspn(path, " !\"#$&'()*;<=>?[\\]^`{|}~")])
+	if (*path && !path[strcspn(path, " \t\n!\"#$&'()*;<=>?[\\]^`{|}~")])
 		return path;
 	word[n++] = '\'';
 	for (; *path && n < sizeof(word) - 6; path++)

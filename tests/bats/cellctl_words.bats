@@ -177,6 +177,8 @@ commands() {
 	run -3 ctl scan "$odd/store" t
 	advice=${output##*"which there are: cellctl "}
 	eval "ctl $advice"
+	run -3 ctl scan "$T/a"$'\t'b t
+	[[ $output == *"to make a store: cellctl init '$T/a"$'\t'"b'" ]]
 	run -1 "$CELLFS" "$odd/store" "$odd/mnt"
 	advice=${output##*'make it with "'}
 	eval "${advice%'"'}"
