@@ -272,9 +272,9 @@ long_values() {
 	exec 7<&- 8<&- 9<&-
 }
 
-# long_values write|read: versions of one length, all open at once. Written one behind
+# twins write|read: versions of one length, all open at once. Written one behind
 # the other, some names are the same.
-long_values() {
+twins() {
 	python3 - "$M" "$1" <<-'EOF'
 	import itertools, os, sys
 	names = itertools.product("TU", ["a", "af"], ["f", "fg", "g"], ["q", "gq"], "78")
@@ -292,9 +292,9 @@ long_values() {
 }
 
 @test "values that differ in one coordinate are not one" {
-	long_values write
+	twins write
 	remount_store
-	long_values read
+	twins read
 }
 
 @test "many streams read in turn give what each alone gives" {

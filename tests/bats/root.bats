@@ -138,10 +138,12 @@ U" ]
 	refused T/a1 "a table, a view"
 	refused T/a1/f/q/100/x 100 "is a file"
 	refused .cellfs "a table, a view"
-	refused "" "a table, a view"
 	refused T/.nonsense .nonsense
-	run -2 "$CELLFS" "$STORE" "$T/other" -o root
-	[[ $output == *"needs a value"* ]]
+	local option
+	for option in root root=; do
+		run -2 "$CELLFS" "$STORE" "$T/other" -o "$option"
+		[[ $output == *'"root" needs a value'* ]]
+	done
 	[ ! -e "$T/store2" ]
 	mount_store
 }
