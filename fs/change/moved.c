@@ -168,8 +168,30 @@ static uint64_t node_of(struct fs *fs, const struct place *p, int64_t ts)
 			 ts);
 }
 
+/* 1 and a copy; 0 when @node is no version's new name. */
 static int find(struct fs *fs, uint64_t node, struct place *from,
-		XXH128_hash_t *value, uint64_t *ttl_ms);
+		XXH128_hash_t *value, uint64_t *ttl_ms)
+{
+	struct moved *mv = fs->moved;
+	struct version *v;
+	int r = 0;
+
+	*from = (struct place){0};
+	if (!mv->count)
+		return 0;
+	pthread_mutex_lock(&mv->lock);
+	v = (struct version *)sorted_find(&mv->nodes, no_dir(),
+					  node_key(&node));
+	if (v) {
+		r = place_copy(from, &v->from);
+		*value = v->value;
+		*ttl_ms = v->ttl_ms;
+	}
+	pthread_mutex_unlock(&mv->lock);
+	if (r < 0)
+		place_release(from);
+	return r < 0 ? r : v != NULL;
+}
 
 /*
  * What was written since it was read is no longer what was moved. What is not
@@ -250,31 +272,6 @@ void moved_back(struct fs *fs, uint64_t node, const struct place *from)
 	moved_forget(fs, node);
 	changed_hidden(fs, from);
 	why_restore(&kept);
-}
-
-/* 1 and a copy; 0 when @node is no version's new name. */
-static int find(struct fs *fs, uint64_t node, struct place *from,
-		XXH128_hash_t *value, uint64_t *ttl_ms)
-{
-	struct moved *mv = fs->moved;
-	struct version *v;
-	int r = 0;
-
-	*from = (struct place){0};
-	if (!mv->count)
-		return 0;
-	pthread_mutex_lock(&mv->lock);
-	v = (struct version *)sorted_find(&mv->nodes, no_dir(),
-					  node_key(&node));
-	if (v) {
-		r = place_copy(from, &v->from);
-		*value = v->value;
-		*ttl_ms = v->ttl_ms;
-	}
-	pthread_mutex_unlock(&mv->lock);
-	if (r < 0)
-		place_release(from);
-	return r < 0 ? r : v != NULL;
 }
 
 int moved_is(struct fs *fs, uint64_t node, struct bytes content,

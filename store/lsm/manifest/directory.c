@@ -178,10 +178,8 @@ static int open_once(struct os *os, const char *path,
 		if (r == -EMLINK)
 			why(r,
 			    "%s/LOCK has a second name (a hard link), so "
-			    "another "
-			    "directory has the same lock: remove it here, it "
-			    "is "
-			    "made anew",
+			    "another directory has the same lock: remove it "
+			    "here, it is made anew",
 			    path);
 	}
 	os_dir_close(dir);
