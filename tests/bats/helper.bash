@@ -221,11 +221,11 @@ a_column() {
 	C=$M/T/R/f/q
 }
 
-# settled CMD...: becomes true; a minute is for a machine that does much
-# else. RELEASE, which publishes an empty value, comes after close(2) has
+# settled CMD...: becomes true; a minute (or $SETTLES seconds) is for a machine that does
+# much else. RELEASE, which publishes an empty value, comes after close(2) has
 # returned.
 settled() {
-	local until=$((SECONDS + 60))
+	local until=$((SECONDS + ${SETTLES:-60}))
 
 	while [ "$SECONDS" -lt "$until" ]; do
 		"$@" && return 0
