@@ -235,6 +235,23 @@ settled() {
 	return 1
 }
 
+# threads_apart: how many threads of the daemon have the device and none of its files.
+# A thread that waits for a lock in the kernel outlives kill -9 for as long: who holds the
+# lock waits for a reply, and gets an error when the session's device is closed, which is
+# when nobody has the daemon's files any more.
+threads_apart() {
+	local task fd own=0
+
+	for task in "/proc/$DAEMON/task"/*; do
+		for fd in "$task/fd"/*; do
+			[ "${fd##*/}" -gt 2 ] || continue
+			[ "$(readlink "$fd")" = /dev/fuse ] || continue 2
+		done
+		own=$((own + 1))
+	done
+	echo "$own"
+}
+
 # remount_logged [-o ...]: mounts anew, with what the daemon says to nobody in
 # particular in $SYSLOG.
 remount_logged() {

@@ -180,19 +180,8 @@ metric() {
 	[ "$output" = "2001 ['.schema']" ]
 }
 
-# A thread that waits for a lock in the kernel outlives kill -9 for as long: who
-# holds the lock waits for a reply, and gets an error when the session's device
-# is closed, which is when nobody has the daemon's files any more.
 @test "the thread that tells the kernel has none of the daemon's files" {
-	local task fd own=0
-	for task in "/proc/$DAEMON/task"/*; do
-		for fd in "$task/fd"/*; do
-			[ "${fd##*/}" -gt 2 ] || continue
-			[ "$(readlink "$fd")" = /dev/fuse ] || continue 2
-		done
-		own=$((own + 1))
-	done
-	[ "$own" -eq 1 ]
+	[ "$(threads_apart)" -eq 1 ]
 }
 
 @test "a version that newer ones push out is gone, though it was looked at" {

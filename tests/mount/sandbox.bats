@@ -36,6 +36,11 @@ load ../bats/helper
 	grep -q '^core none' "$M/.cellfs/status"
 }
 
+@test "in it the thread that tells the kernel has the device apart, too" {
+	remount_store -o sandbox=required
+	[ "$(threads_apart)" -eq 1 ]
+}
+
 @test "work goes on in it: puts, scans, flushes, snapshots, lost and found" {
 	remount_store -o sandbox=required -o log="$T/syslog"
 	a_column
