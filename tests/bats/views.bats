@@ -317,6 +317,8 @@ names() {
 		"$M/T/r/g/.first/2/d" > /dev/null
 	run ! stat "$M/T/r/f/.first/2/c"
 	run ! stat "$M/T/s/f/.first/2/e"
+	stat "$M/T/r/f/.range/c../.first/2/d" > /dev/null
+	run ! stat "$M/T/r/f/.first/2/c"
 	[ "$(cat "$M/T/r/f/.at/now/.first/3/c")" = c ]
 	run ! cat "$M/T/r/f/.at/now/.first/3/d"
 	rm "$M/T/r/f:b"
