@@ -236,6 +236,15 @@ metric() {
 	run ! mv "$M/T/R/f/q/3" "$M/T/R/f/q/no-time"
 	until told; do sleep 0.02; done
 	[ "$(metric cellfs_notifications_total)" -eq $((before + 4)) ]
+	# From one directory to another, too.
+	mkdir "$M/T/R/f/p"
+	for ts in 4 5; do echo x > "$M/T/R/f/q/.$ts"; done
+	stat "$M/T/R/f/p" "$M/T/R/f/q" > "$T/before"
+	until told; do sleep 0.02; done
+	before=$(metric cellfs_notifications_total)
+	for ts in 4 5; do mv "$M/T/R/f/q/.$ts" "$M/T/R/f/p/$ts"; done
+	until told; do sleep 0.02; done
+	[ "$(metric cellfs_notifications_total)" -eq $((before + 2)) ]
 }
 
 # closed TS: the file at 7 is published, and the column has its time.

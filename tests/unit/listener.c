@@ -1,4 +1,6 @@
-/* Two daemons that take over one socket in the filesystem at once. */
+/* What address is listened at, and two daemons that take over one socket at once. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -71,6 +73,47 @@ int __wrap_connect(int fd, const struct sockaddr *to, socklen_t len)
 	}
 	errno = err;
 	return r;
+}
+
+static struct sockaddr_in6 bound; /* the last of IPv6 */
+
+int __real_socket(int family, int type, int protocol);
+int __wrap_socket(int family, int type, int protocol);
+/* A machine need not have IPv6. */
+int __wrap_socket(int family, int type, int protocol)
+{
+	return __real_socket(family == AF_INET6 ? AF_INET : family, type,
+			     protocol);
+}
+
+int __real_bind(int fd, const struct sockaddr *to, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *to, socklen_t len);
+int __wrap_bind(int fd, const struct sockaddr *to, socklen_t len)
+{
+	if (to->sa_family != AF_INET6)
+		return __real_bind(fd, to, len);
+	assert_int_equal(len, sizeof(bound));
+	memcpy(&bound, to, len);
+	errno = EADDRNOTAVAIL;
+	return -1;
+}
+
+TEST(an_address_of_ipv6_stands_in_brackets)
+{
+	static const char *const wrong[] = {"[::1:80", "[::1]x:80", "[::g]:80",
+					    "[1.2.3.4]:80", "[]:80"};
+	char text[INET6_ADDRSTRLEN];
+	int fd;
+
+	assert_int_equal(listener_open("metrics", "[2001:db8::7]:9100", &fd),
+			 -EADDRNOTAVAIL);
+	assert_string_equal(
+		inet_ntop(AF_INET6, &bound.sin6_addr, text, sizeof(text)),
+		"2001:db8::7");
+	assert_int_equal(ntohs(bound.sin6_port), 9100);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(listener_open("metrics", wrong[i], &fd),
+				 -EINVAL);
 }
 
 TEST(of_two_who_take_a_socket_over_one_has_it)
