@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static void unescape(char *s)
 }
 
 struct mount_line {
+	uint64_t id;
 	char *device, *root, *mountpoint, *source;
 };
 
@@ -82,6 +84,7 @@ static bool parse_line(char *line, struct mount_line *out)
 	if (!type)
 		return false;
 	out->source = type + strlen(" - fuse.cellfs ");
+	out->id = strtoull(line, NULL, 10);
 	at = strchr(at, ' ');
 	for (int i = 0; i < 3 && at; i++) {
 		at = strchr(at + 1, ' ');
@@ -186,6 +189,27 @@ static int find_line(bool (*test)(const struct mount_line *,
 	return r;
 }
 
+/* As find_line(): the mount that the kernel has @path in, if it says that. */
+static int find_own(const char *path, char **out)
+{
+	struct mounts m;
+	struct statx st;
+	int r = 0;
+
+	if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &st) < 0 ||
+	    !(st.stx_mask & STATX_MNT_ID))
+		return 0;
+	mounts_open(&m);
+	while (r == 0 && mounts_next(&m)) {
+		if (m.at.id != st.stx_mnt_id || strcmp(m.at.root, "/") != 0)
+			continue;
+		*out = strdup(m.at.mountpoint);
+		r = *out ? 1 : why(-ENOMEM, "out of memory");
+	}
+	mounts_close(&m);
+	return r;
+}
+
 static int say_dead(const char *path)
 {
 	return why(-ENOTCONN,
@@ -203,7 +227,10 @@ int mountpoint_find(const char *path, char **out)
 		return errno == ENOTCONN || errno == ECONNABORTED
 			       ? say_dead(path)
 			       : 0;
-	r = find_line(is_mount_of, &st, out);
+	/* What one mount is for another of the same need not be: reading only. */
+	r = find_own(path, out);
+	if (r == 0)
+		r = find_line(is_mount_of, &st, out);
 	if (r > 0 && is_stale(*out)) {
 		r = say_dead(*out);
 		free(*out);

@@ -294,6 +294,36 @@ m" ]
 	[ "$(ctl get -v "$M" T r f:q)" = x ]
 }
 
+# bound CMD...: where nobody else sees it, $T/bound is the mount, for reading only.
+bound() {
+	local apart=(unshare -m)
+
+	[ "$(id -u)" -eq 0 ] || apart=(unshare -rm)
+	mkdir -p "$T/bound"
+	# shellcheck disable=SC2016 # the inner shell expands
+	"${apart[@]}" bash -e -c 'mount --bind "$0" "$1"
+		mount -o remount,bind,ro "$1"
+		"${@:2}"' "$M" "$T/bound" "$@" 3>&-
+}
+
+# The daemon's mount is for writing: there nothing but the session says no.
+@test "over a read-only bind mount of the mount all is read and nothing written" {
+	local words
+
+	ctl create "$M" T f
+	ctl put "$M" T r f:q x
+	[ "$(bound "$CELLCTL" get -v "$T/bound" T r f:q)" = x ]
+	for words in "put T r f:q y" "create U" "deleteall T r" "drop T --force" \
+		"incr T r f:n"; do
+		# shellcheck disable=SC2086 # words
+		set -- $words
+		run -3 bound "$CELLCTL" "$1" "$T/bound" "${@:2}"
+		[[ $output == *"session is for reading only"* ]]
+	done
+	[ "$(ctl get -v "$M" T r f:q)" = x ]
+	[ "$(ctl tables "$M")" = T ]
+}
+
 @test "nodelete holds for cellctl" {
 	remount_store -o nodelete
 	ctl create "$M" T f
