@@ -294,7 +294,7 @@ m" ]
 	[ "$(ctl get -v "$M" T r f:q)" = x ]
 }
 
-# bound CMD...: where nobody else sees it, $T/bound is the mount, for reading only.
+# bound DIR CMD...: where nobody else sees it, $T/bound is DIR, for reading only.
 bound() {
 	local apart=(unshare -m)
 
@@ -303,7 +303,7 @@ bound() {
 	# shellcheck disable=SC2016 # the inner shell expands
 	"${apart[@]}" bash -e -c 'mount --bind "$0" "$1"
 		mount -o remount,bind,ro "$1"
-		"${@:2}"' "$M" "$T/bound" "$@" 3>&-
+		"${@:2}"' "$1" "$T/bound" "${@:2}" 3>&-
 }
 
 # The daemon's mount is for writing: there nothing but the session says no.
@@ -312,16 +312,23 @@ bound() {
 
 	ctl create "$M" T f
 	ctl put "$M" T r f:q x
-	[ "$(bound "$CELLCTL" get -v "$T/bound" T r f:q)" = x ]
+	[ "$(bound "$M" "$CELLCTL" get -v "$T/bound" T r f:q)" = x ]
 	for words in "put T r f:q y" "create U" "deleteall T r" "drop T --force" \
 		"incr T r f:n"; do
 		# shellcheck disable=SC2086 # words
 		set -- $words
-		run -3 bound "$CELLCTL" "$1" "$T/bound" "${@:2}"
+		run -3 bound "$M" "$CELLCTL" "$1" "$T/bound" "${@:2}"
 		[[ $output == *"session is for reading only"* ]]
 	done
 	[ "$(ctl get -v "$M" T r f:q)" = x ]
 	[ "$(ctl tables "$M")" = T ]
+}
+
+@test "a bind mount of a table is no mount of a store" {
+	ctl create "$M" T f
+	ctl create "$T/other" U f
+	[ "$(bound "$M/T" "$CELLCTL" tables "$T/other")" = U ]
+	[ "$(bound "$M/T" "$CELLCTL" tables "$STORE")" = T ]
 }
 
 @test "nodelete holds for cellctl" {
