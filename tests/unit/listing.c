@@ -414,7 +414,9 @@ TEST(a_piece_is_listed_once_from_anywhere)
 		snprintf(row, sizeof(row), "%s%s", start, tails[i]);
 		put(row);
 	}
-	snprintf(want, sizeof(want), ".schema %s%%+ %s%%F0%%91", start, start);
+	put("a");
+	snprintf(want, sizeof(want), ".schema a %s%%+ %s%%F0%%91", start,
+		 start);
 	assert_lists_from_anywhere("t", want);
 	/* Also when it is in memory as well. */
 	snprintf(row, sizeof(row), "%s%%+", start);
@@ -429,7 +431,7 @@ TEST(a_piece_is_listed_once_from_anywhere)
 		make_scratch("t", row);
 	}
 	snprintf(want, sizeof(want),
-		 ".schema %%2E%s%%+ .%s~0~ .%s~1~ %s%%+ %s%%F0%%91", start,
+		 ".schema %%2E%s%%+ .%s~0~ .%s~1~ a %s%%+ %s%%F0%%91", start,
 		 start, start, start, start);
 	assert_lists_from_anywhere("t", want);
 }
