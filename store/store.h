@@ -379,7 +379,11 @@ void scan_close(struct scan *sc); /* @sc may be NULL */
 int table_get(struct table *t, struct bytes row, struct bytes family,
 	      struct bytes qualifier, int64_t ts_max,
 	      const struct snapshot *snap, struct cell *cell, struct buf *hold);
-/* The visible version with exactly this timestamp; as table_get(). */
+/*
+ * The version with exactly this timestamp, if a scan without a range of time shows it;
+ * as table_get(). A range of one time would show more: what is over the number of
+ * versions, or has been deleted where that is kept.
+ */
 int table_get_version(struct table *t, struct bytes row, struct bytes family,
 		      struct bytes qualifier, int64_t ts,
 		      const struct snapshot *snap, struct cell *cell,

@@ -77,6 +77,24 @@ refused() {
 	[ ! -e "$M/T/.raw/r/f/q/$ts" ]
 }
 
+@test "whatever decides what is seen: what is listed can be opened, and no more" {
+	local order kept versions
+
+	mkdir "$M/T"
+	for order in yes no; do
+		for kept in no yes ttl; do
+			for versions in 1 3; do
+				schema "versions $versions" "ttl 100000d" \
+					"min_versions $((versions - 1))" \
+					"keep_deleted $kept" \
+					"new_version_behavior $order"
+				opens_what_it_lists \
+					"$M/T/$order-$kept-$versions" 6
+			done
+		done
+	done
+}
+
 @test "compression zlib makes the files smaller at the next compaction" {
 	not_over_hbase "its servers have files and caches of their own"
 	mkdir "$M/T"

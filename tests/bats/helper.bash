@@ -252,6 +252,45 @@ threads_apart() {
 	echo "$own"
 }
 
+# opens_what_it_lists ROW N: changes N columns of the row's family f at random; in each,
+# after each change, the versions that are listed can be opened, and no others.
+opens_what_it_lists() {
+	python3 - "$@" <<-'EOF'
+		import os, random, sys
+		row, rng = sys.argv[1], random.Random(sys.argv[1][-9:])
+		def opened(path):
+		    try:
+		        with open(path) as f:
+		            f.read()
+		        return True
+		    except FileNotFoundError:
+		        return False
+		for n in range(int(sys.argv[2])):
+		    column, did = f"{row}/f/q{n}", []
+		    for step in range(9):
+		        os.makedirs(column, exist_ok=True)
+		        ts, way = rng.randint(1, 9), rng.random()
+		        version = f"{column}/{ts}"
+		        try:
+		            if way < .65:
+		                did.append(f"put {ts}")
+		                with open(version, "w") as f:
+		                    f.write(str(step))
+		            elif way < .85:
+		                did.append(f"rm {ts}")
+		                os.unlink(version)
+		            else:
+		                did.append("rm F:Q")
+		                os.unlink(f"{row}/f:q{n}")
+		        except FileNotFoundError:
+		            did[-1] += " (not there)"
+		        listed = sorted(os.listdir(column)) if os.path.isdir(column) else []
+		        can = [str(i) for i in range(1, 10) if opened(f"{column}/{i}")]
+		        if listed != can:
+		            sys.exit(f"{column}: {did}: listed {listed}, can be opened {can}")
+	EOF
+}
+
 # remount_logged [-o ...]: mounts anew, with what the daemon says to nobody in
 # particular in $SYSLOG.
 remount_logged() {

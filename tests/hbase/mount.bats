@@ -33,6 +33,13 @@ s" ]
 	run ! mkdir "$M/$N/r/g"
 }
 
+@test "what is listed of a column can be opened, and no more" {
+	other create "$N" f
+	opens_what_it_lists "$M/$N/one" 2
+	printf 'family f\n\tversions 3\n\tkeep_deleted yes\n' >"$M/$N/.schema"
+	opens_what_it_lists "$M/$N/kept" 2
+}
+
 @test "programs for files do what they do elsewhere" {
 	mkdir "$M/$N" "$M/$N/r"
 	echo one >"$M/$N/r/f:q"

@@ -179,15 +179,6 @@ static bool has_empty_qualifier(const struct world *w, const struct step *s)
 	return false;
 }
 
-/* Does a check look at one moment? */
-static bool checks_a_time(const struct step *s)
-{
-	for (unsigned i = 0; i < s->nchecks; i++)
-		if (check_is_of_version(s->checks[i].op))
-			return true;
-	return false;
-}
-
 /* May what was pushed out be there, or not, for who asks for its time? */
 static bool is_vague(const struct world *w)
 {
@@ -200,8 +191,6 @@ static const char *cannot_change(const struct world *w, const struct step *s)
 		return "changes of one column in one mutation";
 	if (has_server_time(s))
 		return "sums at the server's time";
-	if (is_vague(w) && checks_a_time(s))
-		return "checks of a time behind a flush";
 	if (has_empty_qualifier(w, s))
 		return "the empty qualifier, which markers miss";
 	return NULL;

@@ -45,26 +45,32 @@ struct bytes hbase_length(struct bytes value)
 		.len = value.len == 4 ? be32toh(bytes_load32(value.data)) : 0};
 }
 
-/* One column, as keys or with its value; the first version in *cell. */
+/*
+ * One column, as keys or with its value; the first version in *cell. With @ts the one of
+ * that time, by a filter: the server asks it of what it would show without.
+ */
 static int get_column(struct table *t, struct bytes row,
 		      const struct pb_column *column,
-		      const struct pb_time_range *range, struct attempt *call,
-		      bool keys, uint32_t versions, struct decoder *cells)
+		      const struct pb_time_range *range, const int64_t *ts,
+		      struct attempt *call, bool keys, uint32_t versions,
+		      struct decoder *cells)
 {
 	struct filter_list filters = {0};
 	struct pb_get_request m;
-	int r = 0;
+	int r;
 
 	proto_init(&pb_get_request, &m);
 	m.get.here = true;
 	m.get.row = row;
 	m.get.columns = (struct proto_list){.items = column, .n = 1};
 	m.get.range = *range;
-	m.get.versions = versions;
-	if (keys) {
+	/* The server counts those that the filter leaves out. */
+	m.get.versions = ts ? INT32_MAX : versions;
+	if (ts)
+		filter_add_ts(&filters, *ts);
+	if (keys)
 		filter_add_keys(&filters, true);
-		r = filter_message(&filters, &m.get.filter);
-	}
+	r = filter_message(&filters, &m.get.filter);
 	if (r == 0)
 		r = ask(t, &m, call, cells);
 	filter_list_free(&filters);
@@ -88,7 +94,7 @@ int hbase_get(struct table *t, struct bytes row, struct bytes family,
 	struct family_attrs attrs;
 	struct decoder cells;
 	struct attempt call = {0};
-	bool keys;
+	bool keys, whole;
 	int r = hbase_shown(snap, &t), mob = 0;
 
 	if (r == 0)
@@ -98,7 +104,12 @@ int hbase_get(struct table *t, struct bytes row, struct bytes family,
 	if (r <= 0 || mob < 0)
 		return r <= 0 ? r : mob;
 	keys = !hold && !mob;
-	r = get_column(t, row, &column, &range, &call, keys, 1, &cells);
+	/* Where a range of one time would show more. */
+	whole = exact && (!attrs.new_version_behavior ||
+			  attrs.keep_deleted != KEEP_DELETED_NO);
+	range.here &= !whole;
+	r = get_column(t, row, &column, &range, whole ? &ts : NULL, &call, keys,
+		       1, &cells);
 	if (r == 0)
 		r = cellblock_next(&cells, cell);
 	if (r > 0 && !hold) {
@@ -225,7 +236,8 @@ int hbase_newest(struct table *t, struct bytes row, struct bytes family,
 	if (raw)
 		return newest_raw(t, row, family, whole ? NULL : &qualifier,
 				  ts);
-	r = get_column(t, row, &column, &all, &call, true, nth + 1, &cells);
+	r = get_column(t, row, &column, &all, NULL, &call, true, nth + 1,
+		       &cells);
 	for (uint32_t i = 0; r == 0 && (r = cellblock_next(&cells, &cell)) > 0;
 	     i++) {
 		r = 0;

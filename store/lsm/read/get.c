@@ -447,6 +447,7 @@ static int get_merged(const struct question *q, struct lsm *db,
 		.visible = {.attrs = q->attrs,
 			    .ts_min = q->look->ts_min,
 			    .ts_max = q->look->ts_max,
+			    .whole = q->look->whole,
 			    .versions = q->look->older + 1},
 		.memory = memory,
 		.memory_bytes = sizeof(memory),
@@ -572,6 +573,7 @@ int lsm_get(struct table *base, struct bytes row, struct bytes family,
 	const struct column_look look = {
 		.ts_min = exact ? ts : 0,
 		.ts_max = ts > TS_MAX ? INT64_MAX : ts + 1,
+		.whole = exact,
 		.snap = snap,
 	};
 

@@ -84,7 +84,9 @@ struct visible_spec {
 	const struct family_attrs *attrs;
 	int64_t now_ms;		/* the same for a whole scan */
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
-	uint32_t versions;	/* newest per column; 0 = all kept */
+	/* What is seen goes by all times: the range chooses of that. */
+	bool whole;
+	uint32_t versions; /* newest per column; 0 = all kept */
 	bool raw;
 	bool replaced; /* raw: what was written again, too */
 	/* Ignore entries with ts > as_of; versions is 1, raw is not set. */

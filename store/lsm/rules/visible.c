@@ -174,7 +174,8 @@ static int put_classic(struct visible *v, const struct entry *e)
 		if (tombstones_oldest(&v->tombstones, e->ts) != SEQ_NEVER)
 			return HIDE;
 	}
-	return e->ts >= v->spec.ts_max ? HIDE : rank_survivor(v, e);
+	return e->ts >= v->spec.ts_max && !v->spec.whole ? HIDE
+							 : rank_survivor(v, e);
 }
 
 /* With keep_deleted, a reader whose range ends before a marker ignores it. */
@@ -182,7 +183,8 @@ static bool is_honoured(const struct visible *v, const struct entry *marker)
 {
 	if (marker->ts > v->as_of)
 		return false;
-	return v->spec.attrs->keep_deleted == KEEP_DELETED_NO ||
+	return v->spec.whole ||
+	       v->spec.attrs->keep_deleted == KEEP_DELETED_NO ||
 	       (marker->ts >= v->spec.ts_min && marker->ts < v->spec.ts_max);
 }
 
