@@ -621,6 +621,39 @@ TEST(a_client_holds_thrice_what_it_leaves_free)
 	assert_int_equal(budget.refused, 2);
 }
 
+static int trims;
+
+int malloc_trim(size_t pad);
+/* Instead of the allocator's. */
+int malloc_trim(size_t pad)
+{
+	trims++;
+	return 0;
+}
+
+TEST(what_was_held_goes_back_to_the_system)
+{
+	struct budget budget = {.max = 256 << 20};
+	struct budget_share a;
+
+	trims = 0;
+	budget_share_init(&a, &budget);
+	assert_int_equal(budget_hold(&a, 64 << 20), 0);
+	assert_int_equal(budget_hold(&a, 33 << 20), 0);
+	assert_int_equal(trims, 0);
+	assert_int_equal(budget_hold(&a, 32 << 20), 0);
+	assert_int_equal(trims, 1);
+	/* From there half of it again; of a little the allocator keeps all. */
+	assert_int_equal(budget_hold(&a, 17 << 20), 0);
+	assert_int_equal(trims, 1);
+	budget_give(&a);
+	assert_int_equal(trims, 2);
+	budget_share_init(&a, &budget);
+	assert_int_equal(budget_hold(&a, 31 << 20), 0);
+	budget_give(&a);
+	assert_int_equal(trims, 2);
+}
+
 struct source {
 	unsigned fetched;
 	int result;
