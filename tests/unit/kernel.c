@@ -139,8 +139,9 @@ int ask(uint32_t opcode, uint64_t node, struct bytes args, struct bytes rest)
 	answer.error = 0;
 	fuse_session_process_buf(world.session, &b);
 	buf_free(&request);
-	assert_int_equal(answer.count,
-			 opcode != FUSE_FORGET && opcode != FUSE_INTERRUPT);
+	assert_int_equal(answer.count, opcode != FUSE_FORGET &&
+					       opcode != FUSE_INTERRUPT &&
+					       opcode != FUSE_BATCH_FORGET);
 	assert_int_equal(held_count(), 0);
 	return answer.error;
 }

@@ -790,6 +790,46 @@ TEST(of_a_file_that_cannot_be_read_nothing_is_kept)
 	assert_int_equal(keeps, 1);
 }
 
+/* For others it does not exist, and appears when it is closed. */
+TEST(nobody_else_believes_a_name_that_is_being_made)
+{
+	struct fuse_entry_out entry;
+	struct fuse_open_out opened;
+	uint64_t row, node;
+
+	row = a_row_with_a_cell(NULL);
+	assert_int_equal(create(row, "f:new"), 0);
+	node = given();
+	memcpy(&entry, answer.data, sizeof(entry));
+	memcpy(&opened, answer.data + sizeof(entry), sizeof(opened));
+	assert_int_equal(entry.entry_valid, 0);
+	assert_int_equal(entry.entry_valid_nsec, 0);
+	assert_int_equal(entry.attr_valid, 0);
+	closed_file(node, opened.fh);
+}
+
+/* Of many at once the kernel says how many; what comes behind is not looked at. */
+TEST(so_many_are_forgotten_as_the_kernel_says)
+{
+	struct fuse_batch_forget_in in = {.count = 2};
+	struct fuse_forget_one all[3] = {0};
+	uint64_t nodes, row = a_row_with_a_cell(NULL);
+
+	nodes = world_nodes();
+	for (int i = 0; i < 3; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f:%d", i);
+		assert_int_equal(make_file(row, name), 0);
+		all[i] = (struct fuse_forget_one){.nodeid = given(),
+						  .nlookup = 1};
+	}
+	assert_int_equal(world_nodes(), nodes + 3);
+	ask(FUSE_BATCH_FORGET, 0, ARGS(in),
+	    bytes_of((const char *)all, sizeof(all)));
+	assert_int_equal(world_nodes(), nodes + 1);
+}
+
 /* A session of cellctl's, which has asked for nothing. */
 TEST(who_waits_for_a_session_goes_on_at_a_signal)
 {
