@@ -494,7 +494,8 @@ CELLFS_API int cellfs_get(struct cellfs_table *t, struct cellfs_bytes row,
 /* Which version of a column. A zeroed one is the newest. */
 struct cellfs_which {
 	struct cellfs_time ts; /* the newest that is not newer than this */
-	bool exact;	       /* with @ts set: the version of just that */
+	/* With @ts set: the version of just that, if a scan without times shows it. */
+	bool exact;
 	const struct cellfs_snapshot *snapshot; /* as it shows; NULL = now */
 };
 
