@@ -300,7 +300,12 @@ names() {
 	stat "$M/T/.first/1/a" "$M/T/.first/2/c" > /dev/null
 	run ! stat "$M/T/.first/1/c"
 	run ! stat "$M/T/.range/c../.first/1/e"
-	stat "$M/T/.range/d../.first/1/e" > /dev/null
+	stat "$M/T/.range/d../.first/1/e" "$M/T/.since/150/.first/1/c" > /dev/null
+	run ! stat "$M/T/.first/1/c"
+	stat "$M/T/.range/b../.first/1/c" > /dev/null
+	run ! stat "$M/T/.raw/.range/b../.first/1/c"
+	stat "$M/T/.range/a..d/.first/1/a" > /dev/null
+	run ! stat "$M/T/.range/a..d/.last/1/a"
 }
 
 @test "qualifiers are counted in each row" {
@@ -321,6 +326,11 @@ names() {
 	run ! stat "$M/T/r/f/.first/2/c"
 	[ "$(cat "$M/T/r/f/.at/now/.first/3/c")" = c ]
 	run ! cat "$M/T/r/f/.at/now/.first/3/d"
+	# Of different views each has its own.
+	stat "$M/T/s/f/.first/2/d" > /dev/null
+	run ! stat "$M/T/s/f/.first/1/d"
+	stat "$M/T/s/f/.range/d../.first/1/d" > /dev/null
+	run ! stat "$M/T/s/f/.first/1/d"
 	rm "$M/T/r/f:b"
 	[ "$(cat "$M/T/r/f/.first/2/c/latest")" = c ]
 }
