@@ -433,6 +433,36 @@ TEST_IN(a_row_that_the_store_refuses_names_its_line, setup, teardown)
 	assert_int_equal(value_of("c", value), 0);
 }
 
+static const struct store_ops *real;
+
+static int not_on_disk(struct table *t, struct mutation *m, size_t n,
+		       unsigned flags, size_t *done)
+{
+	int r = real->mutate_many(t, m, n, flags, done);
+
+	return r < 0 ? r : why(-EIO, "the disk does not take it");
+}
+
+/* The rows are applied by then. */
+TEST_IN(rows_that_do_not_come_to_the_disk_are_told, setup, teardown)
+{
+	struct store_ops ops = *the.store->ops;
+	char value[16];
+
+	real = the.store->ops;
+	ops.mutate_many = not_on_disk;
+	the.store->ops = &ops;
+	assert_int_equal(
+		cells_import_feed(the.import, bytes_str("a\tf:q\t1\tone\n"
+							"b\tf:q\t1\ttwo\n")),
+		0);
+	assert_int_equal(cells_import_end(the.import), -EIO);
+	the.store->ops = real;
+	assert_non_null(strstr(store_why(), "the disk does not take it"));
+	assert_int_equal(value_of("a", value), 1);
+	assert_int_equal(value_of("b", value), 1);
+}
+
 TEST_IN(too_long_a_key_is_refused_at_its_line, setup, teardown)
 {
 	struct buf text = {0};

@@ -158,6 +158,12 @@ static void put(uint64_t node, const char *text)
 		}
 }
 
+static void is_read(const char *text)
+{
+	assert_int_equal(answer.len, strlen(text));
+	assert_memory_equal(answer.data, text, answer.len);
+}
+
 /* A stream that could not go on repeats that: each time it is another one. */
 static void reads(uint64_t node, const char *text)
 {
@@ -168,14 +174,89 @@ static void reads(uint64_t node, const char *text)
 	for (uint64_t nth = 1; failed; nth++) {
 		in.fh = opened(FUSE_OPEN, node, O_RDONLY);
 		if (try("read", nth, FUSE_READ, node, ARGS(in), none) == 0 &&
-		    text) {
-			assert_int_equal(answer.len, strlen(text));
-			assert_memory_equal(answer.data, text, answer.len);
-		}
+		    text)
+			is_read(text);
 		failed = fault.failed > 0;
 		flush(node, in.fh);
 		released(FUSE_RELEASE, node, in.fh);
 	}
+}
+
+/* The steps of alters() from the @first on, which is the one without memory. */
+static bool alter_from(unsigned first, uint64_t nth, uint64_t node,
+		       const char *text)
+{
+	uint64_t fh = opened(FUSE_OPEN, node, O_RDWR);
+	struct fuse_write_in in = {.fh = fh, .size = 1};
+	struct fuse_setattr_in cut = {
+		.valid = FATTR_SIZE | FATTR_FH, .fh = fh, .size = strlen(text)};
+	struct fuse_read_in back = {.fh = fh, .size = 4096};
+	bool failed = false;
+	int r = 0;
+
+	for (unsigned i = first; r == 0 && i < 3; i++) {
+		nth = i == first ? nth : 0;
+		if (i == 0)
+			r = try("write a part", nth, FUSE_WRITE, node, ARGS(in),
+				bytes_of(text, 1));
+		else if (i == 1)
+			r = try("ftruncate", nth, FUSE_SETATTR, node, ARGS(cut),
+				NOTHING);
+		else
+			r = try("read back", nth, FUSE_READ, node, ARGS(back),
+				NOTHING);
+		failed = failed || fault.failed > 0;
+	}
+	if (r == 0) {
+		is_read(text);
+		assert_int_equal(flush_file(node, fh), 0);
+	}
+	released(FUSE_RELEASE, node, fh);
+	return failed;
+}
+
+/*
+ * The file, a byte too long and of another first byte, becomes @text. What cannot
+ * be had of it is not taken for nothing.
+ */
+static void alters(uint64_t node, const char *text)
+{
+	for (unsigned first = 0; first < 3; first++)
+		for (uint64_t nth = 1; alter_from(first, nth, node, text);)
+			nth++;
+	reads(node, text);
+}
+
+/* The empty file has each byte that was appended, and no other. */
+static void appends(uint64_t node)
+{
+	struct fuse_write_in in = {.size = 1, .flags = O_APPEND};
+	struct fuse_read_in back = {.size = 4096};
+	struct bytes none = NOTHING;
+	char text[256] = "";
+	bool failed = true;
+	int r;
+
+	for (int stage = 0; stage < 2; stage++, failed = true)
+		for (uint64_t nth = 1; failed; nth++) {
+			in.fh = back.fh =
+				opened(FUSE_OPEN, node, O_RDWR | O_APPEND);
+			r = try("append", stage == 0 ? nth : 0, FUSE_WRITE,
+				node, ARGS(in), bytes_str("+"));
+			failed = fault.failed > 0;
+			if (r == 0) {
+				assert_true(strlen(text) < sizeof(text) - 1);
+				strcat(text, "+");
+				r = try("read back", stage == 1 ? nth : 0,
+					FUSE_READ, node, ARGS(back), none);
+				failed = failed || fault.failed > 0;
+				if (r == 0)
+					is_read(text);
+				assert_int_equal(flush_file(node, in.fh), 0);
+			}
+			released(FUSE_RELEASE, node, in.fh);
+		}
+	reads(node, text);
 }
 
 static void forget_listed(void)
@@ -274,16 +355,21 @@ static void creates(uint64_t dir, const char *name)
 static void live(uint64_t table, unsigned round)
 {
 	uint64_t row, family, column, file, scratch, version, other;
-	char name[32], value[64];
+	char name[32], value[64], altered[64];
 
 	snprintf(name, sizeof(name), "r%u", round);
 	snprintf(value, sizeof(value), "value of %u", round);
+	snprintf(altered, sizeof(altered), "Value of %u!", round);
 	row = make(table, name);
 	family = make(row, "f");
 	column = make(family, "v");
 	file = makes_file(row, "f:q");
-	put(file, value);
-	reads(file, value);
+	put(file, altered);
+	reads(file, altered);
+	alters(file, value);
+	other = makes_file(row, "f:a");
+	appends(other);
+	forget(other);
 	version = makes_file(column, "77");
 	put(version, "seventy-seven");
 	reads(version, "seventy-seven");
