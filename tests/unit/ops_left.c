@@ -345,19 +345,25 @@ static uint64_t listed(const char *name, uint64_t *at)
 	return 0;
 }
 
+static uint64_t opened_dir(uint64_t node)
+{
+	struct fuse_open_in in = {.flags = O_RDONLY};
+	struct fuse_open_out out;
+
+	assert_int_equal(ask(FUSE_OPENDIR, node, ARGS(in), NOTHING), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	return out.fh;
+}
+
 TEST(what_a_listing_gives_is_given_once)
 {
-	struct fuse_open_in open = {.flags = O_RDONLY};
 	struct fuse_read_in in = {.size = 1000};
 	struct fuse_release_in release = {0};
-	struct fuse_open_out out;
 	uint64_t family, column, live;
 
 	family = looked_up(a_row_with_a_cell(NULL), "f");
 	live = world_nodes();
-	assert_int_equal(ask(FUSE_OPENDIR, family, ARGS(open), NOTHING), 0);
-	memcpy(&out, answer.data, sizeof(out));
-	in.fh = release.fh = out.fh;
+	in.fh = release.fh = opened_dir(family);
 	assert_int_equal(ask(FUSE_READDIRPLUS, family, ARGS(in), NOTHING), 0);
 	column = listed("q", &in.offset);
 	assert_int_not_equal(column, 0);
@@ -369,6 +375,23 @@ TEST(what_a_listing_gives_is_given_once)
 	assert_int_equal(world_nodes(), live);
 	assert_int_equal(ask(FUSE_RELEASEDIR, family, ARGS(release), NOTHING),
 			 0);
+}
+
+/* Not what its name is of now: who has the old one open is told of no file. */
+TEST(a_directory_that_was_removed_lists_nothing)
+{
+	struct fuse_read_in in = {.size = 1000};
+	struct fuse_release_in release = {0};
+	uint64_t table, row, at;
+
+	row = a_row_with_a_cell(&table);
+	empty_row("P");
+	assert_int_equal(ask(FUSE_RMDIR, table, NOTHING, name_of("P")), 0);
+	assert_int_equal(make_file(made_dir(table, "P"), "f:q"), 0);
+	in.fh = release.fh = opened_dir(row);
+	assert_int_equal(ask(FUSE_READDIRPLUS, row, ARGS(in), NOTHING), 0);
+	assert_int_equal(listed("f", &at), 0);
+	assert_int_equal(ask(FUSE_RELEASEDIR, row, ARGS(release), NOTHING), 0);
 }
 
 TEST(in_put_a_directory_has_the_node_of_the_tables)
