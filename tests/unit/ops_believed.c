@@ -241,6 +241,78 @@ TEST(what_a_view_shows_is_believed_for_a_second)
 	}
 }
 
+/* P of T, which the kernel hears nothing of, has @c. */
+static void change_row(struct change c)
+{
+	struct mutation m = change_of("P", &c);
+	struct table *t;
+
+	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_mutate(t, &m, 0), 1);
+	table_unref(t);
+}
+
+/* Lists the directory up to its @most-th name. Is the kernel to keep the names? */
+static bool is_listed_to_keep(uint64_t dir, unsigned most)
+{
+	struct fuse_open_in open = {.flags = O_RDONLY};
+	struct fuse_read_in in = {
+		.size = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + 10)};
+	struct fuse_release_in release = {0};
+	struct fuse_dirent e;
+	struct fuse_open_out out;
+
+	assert_int_equal(ask(FUSE_OPENDIR, dir, ARGS(open), NOTHING), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	in.fh = release.fh = out.fh;
+	/* One at a time. */
+	for (unsigned n = 0; n < most; n++) {
+		assert_int_equal(ask(FUSE_READDIR, dir, ARGS(in), NOTHING), 0);
+		if (!answer.len)
+			break;
+		memcpy(&e, answer.data, sizeof(e));
+		in.offset = e.off;
+	}
+	assert_int_equal(ask(FUSE_RELEASEDIR, dir, ARGS(release), NOTHING), 0);
+	return out.open_flags & FOPEN_CACHE_DIR;
+}
+
+/* Each has a name of its own. */
+static void put_columns(unsigned n)
+{
+	static unsigned last;
+	char name[16];
+
+	while (n--) {
+		snprintf(name, sizeof(name), "%04u", last++);
+		change_row(a_put("f", name, TS_AUTO, ""));
+	}
+}
+
+TEST(of_a_large_directory_the_kernel_keeps_no_names)
+{
+	const unsigned all = 1000;
+	uint64_t family;
+
+	family = looked_up(a_row_with_a_cell(NULL), "f");
+	/* With q, and the directory's own two. */
+	put_columns(512 - 3);
+	assert_true(is_listed_to_keep(family, all));
+	assert_true(is_listed_to_keep(family, all));
+	put_columns(1);
+	assert_true(is_listed_to_keep(family, all));
+	assert_false(is_listed_to_keep(family, all));
+	empty_row("P");
+	put_columns(512 - 2);
+	assert_false(is_listed_to_keep(family, all));
+	assert_true(is_listed_to_keep(family, all));
+	/* Who reads so many has seen that they are. */
+	put_columns(10);
+	assert_true(is_listed_to_keep(family, 500));
+	assert_true(is_listed_to_keep(family, 515));
+	assert_false(is_listed_to_keep(family, all));
+}
+
 /* The figure @name of the store. */
 static uint64_t figure(const char *name)
 {
