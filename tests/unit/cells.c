@@ -509,10 +509,10 @@ static int feed(const char *line)
 /* Each line of a row in a write of its own. */
 TEST_IN(what_comes_line_by_line_is_asked_of_once, setup, teardown)
 {
-	const struct store_ops *real = the.store->ops;
-	struct store_ops ops = *real;
+	struct store_ops ops = *the.store->ops;
 	char line[64];
 
+	real = the.store->ops;
 	ops.mutate_try = count_try;
 	the.store->ops = &ops;
 	changes_tried = 0;
@@ -524,6 +524,31 @@ TEST_IN(what_comes_line_by_line_is_asked_of_once, setup, teardown)
 	}
 	assert_in_range(changes_tried, 300, 600);
 	assert_int_equal(cells_import_end(the.import), 0);
+	the.store->ops = real;
+}
+
+static unsigned families_added;
+
+static int count_family(struct table *t, struct bytes family)
+{
+	families_added++;
+	return -EEXIST;
+}
+
+/* The store is another machine, it may be. */
+TEST_IN(a_family_that_is_there_is_not_asked_for, setup, teardown)
+{
+	struct store_ops ops = *the.store->ops;
+
+	assert_int_equal(feed("r\tf:q\t1\tx\nr\tg:q\t1\tx\n"), 0);
+	real = the.store->ops;
+	ops.add_family = count_family;
+	the.store->ops = &ops;
+	families_added = 0;
+	assert_int_equal(feed("s\tf:q\t1\tx\ns\tg:q\t1\tx\n"), 0);
+	assert_int_equal(families_added, 0);
+	assert_int_equal(feed("s\th:q\t1\tx\n"), -EPERM);
+	assert_int_equal(families_added, 1);
 	the.store->ops = real;
 }
 
