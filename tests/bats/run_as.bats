@@ -82,6 +82,8 @@ ends_by() {
 }
 
 @test "root runs it as another user, whose the mount is then" {
+	local mounter
+
 	mount_there setpriv --groups=0,4 "$CELLFS" "$STORE" "$M" -f \
 		-o run_as=nobody,sandbox=auto
 	grep -q "^Uid:	$NOBODY	$NOBODY	$NOBODY" "/proc/$DAEMON/status"
@@ -91,6 +93,10 @@ ends_by() {
 		"$(id -G nobody | xargs -n 1 | sort)" ]
 	grep -q "^CapEff:	0*\$" "/proc/$DAEMON/status"
 	grep -q "^NoNewPrivs:	1" "/proc/$DAEMON/status"
+	# Who mounts is root's, in the name of that user.
+	mounter=$(pgrep -P "$DAEMON" -x cellfs-mounter)
+	grep -q "^Uid:	$NOBODY	0	0	0\$" "/proc/$mounter/status"
+	grep -q "^Gid:	$NOBODY	0	0	0\$" "/proc/$mounter/status"
 	as_nobody mkdir "$M/T"
 	echo x | as_nobody tee "$M/T/.put/r/f:q"
 	[ "$(as_nobody cat "$M/T/r/f:q")" = x ]
