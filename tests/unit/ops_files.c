@@ -759,6 +759,35 @@ TEST(a_stream_holds_what_its_text_takes)
 	assert_int_equal(world.fs->budget.held, 0);
 }
 
+TEST(who_skips_a_part_of_a_stream_has_the_rest)
+{
+	static const char text[] = "A\tf:q\t5\tone\nB\tf:q\t5\ttwo\n"
+				   "C\tf:q\t5\tthree\n";
+	const size_t all = strlen(text);
+	struct fuse_write_in in = {.size = (uint32_t)all};
+	struct fuse_read_in rest = {.size = 100};
+	uint64_t file;
+
+	file = looked_up(made_dir(FUSE_ROOT_ID, "T"), ".cells");
+	in.fh = opened_file(file, O_WRONLY);
+	assert_int_equal(ask(FUSE_WRITE, file, ARGS(in), bytes_str(text)), 0);
+	closed_file(file, in.fh);
+	for (size_t from = 3; from <= all + 1; from++) {
+		rest.fh = opened_file(file, O_RDONLY);
+		assert_reads(file, rest.fh, 0, "A\tf");
+		rest.offset = from;
+		assert_int_equal(ask(FUSE_READ, file, ARGS(rest), NOTHING), 0);
+		assert_int_equal(answer.len, from < all ? all - from : 0);
+		if (from < all)
+			assert_memory_equal(answer.data, text + from,
+					    answer.len);
+		rest.offset = 2;
+		assert_int_equal(ask(FUSE_READ, file, ARGS(rest), NOTHING),
+				 -ESPIPE);
+		closed_file(file, rest.fh);
+	}
+}
+
 TEST(a_directory_that_is_refused_holds_nothing)
 {
 	struct fuse_open_in in = {.flags = O_RDONLY};
