@@ -935,6 +935,35 @@ static void removes_the_cell(void)
 	answer = own;
 }
 
+/* Its table has got another schema, and is no more. */
+TEST(a_removed_file_is_absent_when_nobody_tells_whose_it_is)
+{
+	struct fuse_getattr_in in = {.getattr_flags = FUSE_GETATTR_FH};
+	struct fuse_open_out out;
+	struct fuse_attr_out has;
+	uint64_t row, node;
+	struct table *t;
+
+	row = a_row_with_a_cell(NULL);
+	assert_int_equal(create(row, "f:new"), 0);
+	node = given();
+	memcpy(&out, answer.data + sizeof(struct fuse_entry_out), sizeof(out));
+	assert_int_equal(write_byte(node, out.fh), 0);
+	assert_int_equal(ask(FUSE_UNLINK, row, NOTHING, name_of("f:new")), 0);
+	in.fh = out.fh;
+	assert_int_equal(ask(FUSE_GETATTR, node, ARGS(in), NOTHING), 0);
+	memcpy(&has, answer.data, sizeof(has));
+	assert_int_equal(has.attr.size, 1);
+	assert_int_equal(has.attr.nlink, 0);
+	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_add_family(t, bytes_str("g")), 0);
+	table_unref(t);
+	assert_int_equal(store_table_drop(world.store, bytes_str("T"), false),
+			 0);
+	assert_int_equal(ask(FUSE_GETATTR, node, ARGS(in), NOTHING), -ENOENT);
+	closed_file(node, out.fh);
+}
+
 TEST(who_makes_what_goes_again_and_again_has_made_it)
 {
 	others_row = a_row_with_a_cell(NULL);
