@@ -325,6 +325,21 @@ static uint64_t figure(const char *name)
 	return 0;
 }
 
+/* At its end, too, which the kernel asks for again. */
+TEST(a_listing_is_one_scan)
+{
+	uint64_t family, scans;
+
+	family = looked_up(a_row_with_a_cell(NULL), "f");
+	put_columns(3);
+	/* In memory alone, and the last by its name. */
+	made_dir(family, "x");
+	made_dir(family, "y");
+	scans = figure("scans_total");
+	is_listed_to_keep(family, 1000);
+	assert_int_equal(figure("scans_total"), scans + 1);
+}
+
 TEST(what_counts_in_a_view_is_counted_once_a_second)
 {
 	uint64_t table, first, scans;

@@ -1,4 +1,6 @@
 /* What a scraper is told that asks for no figures, or when there are none. */
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -104,6 +106,22 @@ TEST(figures_that_cannot_be_had_say_why)
 	ask(&f, text);
 	assert_non_null(strstr(text, "\r\n\r\na 1\n"));
 	end(&f);
+}
+
+TEST(a_socket_that_cannot_be_served_is_closed)
+{
+	int r, fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct rlimit files, none;
+	struct scrape *s;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	none = files;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	r = scrape_start(NULL, fd, &s);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(r, -EIO);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
 TEST(what_is_built_in_is_said_to_be_there)
