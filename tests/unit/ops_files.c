@@ -1076,6 +1076,31 @@ TEST(a_table_that_is_no_more_takes_no_schema)
 	closed_file(file, handle);
 }
 
+/* It drops a family that others have dropped before the close. */
+TEST(an_appended_schema_that_is_refused_holds_nothing)
+{
+	static const char text[] = "drop family g\n";
+	struct fuse_write_in in = {.size = sizeof(text) - 1, .flags = O_APPEND};
+	struct schema schema;
+	uint64_t table, file;
+	struct table *t;
+
+	a_row_with_a_cell(&table);
+	world.pid = 11;
+	file = looked_up(table, ".schema");
+	assert_int_equal(table_open(world.store, bytes_str("T"), &t), 0);
+	assert_int_equal(table_schema(t, &schema), 0);
+	assert_int_equal(table_add_family(t, bytes_str("g")), 0);
+	in.fh = opened_file(file, O_WRONLY | O_APPEND);
+	assert_int_equal(ask(FUSE_WRITE, file, ARGS(in), bytes_str(text)), 0);
+	assert_int_equal(table_alter(t, &schema, false), 0);
+	schema_free(&schema);
+	table_unref(t);
+	assert_int_equal(flush_file(file, in.fh), -EINVAL);
+	closed_file(file, in.fh);
+	assert_int_equal(world.fs->budget.held, 0);
+}
+
 TEST(who_owns_a_table_is_apart_from_who_may_use_it)
 {
 	struct fuse_attr_out out;
