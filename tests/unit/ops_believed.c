@@ -4,6 +4,7 @@
  */
 #include "tests/unit/kernel.h"
 
+#include "store/front/backend.h"
 #include "store/os/clock.h"
 #include "tests/model/ref_store.h"
 
@@ -356,6 +357,33 @@ TEST(what_counts_in_a_view_is_counted_once_a_second)
 	looked_up(first, "P");
 	assert_int_equal(figure("scans_total"), scans + 3);
 	clock_at_ms = -1;
+}
+
+static int no_scan(struct table *t, const struct scan_spec *spec,
+		   struct scan **out)
+{
+	return why(-EIO, "the disk does not answer");
+}
+
+TEST(what_cannot_be_counted_is_not_absent)
+{
+	static const char *const past[] = {".at", "now", ".first", "2"};
+	const struct store_ops *real = world.store->ops;
+	struct store_ops ops = *real;
+	uint64_t table, first, values;
+
+	values = looked_up(a_row_with_a_cell(&table), "f");
+	for (size_t i = 0; i < sizeof(past) / sizeof(*past); i++)
+		values = looked_up(values, past[i]);
+	first = looked_up(looked_up(table, ".first"), "2");
+	ops.scan_open = no_scan;
+	world.store->ops = &ops;
+	/* A directory, and a file. */
+	assert_int_equal(look(first, "P"), -EIO);
+	assert_int_equal(look(values, "q"), -EIO);
+	world.store->ops = real;
+	looked_up(first, "P");
+	looked_up(values, "q");
 }
 
 static void a_second_passes(struct fs *fs, const struct place *p)
