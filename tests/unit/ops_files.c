@@ -521,22 +521,27 @@ TEST(what_was_made_and_closed_is_waited_for_once)
 }
 
 /* The first close is that of a child, of which two have the file. */
+/* And each fsync(2). */
 TEST(each_close_tells_that_what_was_written_is_not_put)
 {
 	struct fuse_write_in in = {.size = 3};
+	struct fuse_fsync_in sync = {0};
 
 	begin_untold("one");
-	in.fh = opened_file(reader.file, O_WRONLY);
+	in.fh = sync.fh = opened_file(reader.file, O_WRONLY);
 	assert_int_equal(
 		ask(FUSE_WRITE, reader.file, ARGS(in), bytes_str("two")), 0);
 	puts_fail = -ENOSPC;
 	assert_int_equal(flush_file(reader.file, in.fh), -ENOSPC);
 	puts_fail = 0;
 	assert_int_equal(flush_file(reader.file, in.fh), -ENOSPC);
+	assert_int_equal(ask(FUSE_FSYNC, reader.file, ARGS(sync), NOTHING),
+			 -ENOSPC);
 	assert_int_equal(
 		ask(FUSE_WRITE, reader.file, ARGS(in), bytes_str("two")), 0);
 	assert_int_equal(flush_file(reader.file, in.fh), 0);
 	assert_int_equal(flush_file(reader.file, in.fh), 0);
+	assert_int_equal(ask(FUSE_FSYNC, reader.file, ARGS(sync), NOTHING), 0);
 	/* Nobody knows whether a put was made whose caller was killed meanwhile. */
 	assert_int_equal(
 		ask(FUSE_WRITE, reader.file, ARGS(in), bytes_str("six")), 0);
