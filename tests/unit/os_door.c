@@ -35,6 +35,8 @@ static struct {
 	bool put_nothing;  /* a write says it wrote 0 */
 	struct stat *st;   /* what fstat() says instead */
 	uid_t euid;
+	unsigned given; /* calls of fchown(), */
+	uid_t to;	/* the last of which names this user */
 	struct timespec now, slept;
 	int flags, prot, map_flags, advice, advised, sync_flags;
 	mode_t mode;
@@ -270,6 +272,14 @@ WRAP(int, close, (int fd))
 
 	/* Linux closes it all the same. */
 	return k.name && !strcmp(k.name, "close") && trips("close") ? -1 : r;
+}
+
+WRAP(int, fchown, (int fd, uid_t owner, gid_t group))
+{
+	assert_int_equal(group, (gid_t)-1);
+	k.given++;
+	k.to = owner;
+	return 0;
 }
 
 WRAP(uid_t, geteuid, (void))
@@ -811,6 +821,89 @@ TEST(only_a_creating_open_changes_the_mode)
 	assert_int_equal(st.st_mode & 07777, 0600);
 	/* Which is nobody's but the owner's to do: not where it is so already. */
 	assert_int_equal(with_failure(open_again, 1, EPERM, "fchmod"), 0);
+}
+
+/* How often a file as @st, opened so, is given to the owner of @d. */
+static unsigned given(struct os_dir *d, struct stat *st, unsigned flags)
+{
+	struct os_file *f;
+
+	k.given = 0;
+	k.st = st;
+	assert_int_equal(os_open(d, "f", flags, &f), 0);
+	k.st = NULL;
+	os_close(f);
+	if (k.given)
+		assert_int_equal(k.to, 5);
+	return k.given;
+}
+
+TEST(only_what_root_makes_is_the_owners_of_the_directory)
+{
+	const unsigned make = OS_WRITE | OS_CREATE;
+	struct stat of_dir = {.st_mode = S_IFDIR | 0700, .st_uid = 5};
+	const struct stat made = {.st_mode = S_IFREG | 0600, .st_nlink = 1};
+	struct stat st = made;
+	struct os_dir *d;
+
+	k.st = &of_dir;
+	k.euid = 0;
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &d), 0);
+	assert_int_equal(given(d, &st, make), 1);
+	assert_int_equal(given(d, &st, OS_WRITE), 0);
+	assert_int_equal(given(d, &st, OS_READ), 0);
+	st.st_size = 1;
+	assert_int_equal(given(d, &st, make), 0);
+	st = made;
+	st.st_nlink = 2;
+	assert_int_equal(given(d, &st, make), 0);
+	st = made;
+	st.st_uid = 7;
+	assert_int_equal(given(d, &st, make), 0);
+	st = made;
+	k.euid = 7;
+	assert_int_equal(given(d, &st, make), 0);
+	os_dir_close(d);
+	/* Root's own directory. */
+	k.euid = of_dir.st_uid = 0;
+	k.st = &of_dir;
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &d), 0);
+	assert_int_equal(given(d, &st, make), 0);
+	os_dir_close(d);
+}
+
+/* What is given when root, or user 7, asks for the directory below @d. */
+static unsigned given_below(struct os_dir *d, uid_t euid, struct os_dir **sub)
+{
+	k.euid = euid;
+	k.given = 0;
+	assert_int_equal(os_dir_below(d, "sub", sub), 0);
+	return k.given;
+}
+
+TEST(a_directory_that_root_makes_is_given_and_what_root_makes_in_it)
+{
+	struct stat of_dir = {.st_mode = S_IFDIR | 0700, .st_uid = 5};
+	struct stat made = {.st_mode = S_IFREG | 0600, .st_nlink = 1};
+	struct os_dir *d, *sub;
+	char path[96];
+
+	below("sub", path);
+	k.st = &of_dir;
+	assert_int_equal(os_dir_open(os_posix(), the.path, false, &d), 0);
+	k.st = NULL;
+	assert_int_equal(given_below(d, 7, &sub), 0);
+	os_dir_close(sub);
+	assert_int_equal(given_below(d, 0, &sub), 0); /* it is there */
+	os_dir_close(sub);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(given_below(d, 0, &sub), 1);
+	assert_int_equal(k.to, 5);
+	os_dir_close(d);
+	assert_int_equal(given(sub, &made, OS_WRITE | OS_CREATE), 1);
+	assert_int_equal(os_unlink(sub, "f"), 0);
+	os_dir_close(sub);
+	assert_int_equal(rmdir(path), 0);
 }
 
 TEST(where_direct_is_refused_the_cache_is_used)
