@@ -336,6 +336,34 @@ TEST(behind_its_end_a_manifest_has_nothing)
 	buf_free(&o.image);
 }
 
+TEST(a_record_of_no_operation_changes_nothing)
+{
+	static const uint8_t kinds[] = {3, 4};
+	struct old o = old_manifest();
+	const size_t before = o.ends[o.n - 2];
+	struct buf last = {0}, print = {0};
+
+	assert_int_equal(replay_print(o.image.data, o.image.len, &print), 0);
+	assert_int_equal(buf_append(&last, o.image.data + before + RECORD_HEAD,
+				    o.image.len - before - RECORD_HEAD),
+			 0);
+	/* An edit, and the end of a store that was opened again. */
+	for (size_t i = 0; i < sizeof(kinds); i++) {
+		struct buf now = {0};
+
+		o.image.len = before;
+		add_record(&o.image, bytes_of(&kinds[i], 1));
+		add_record(&o.image, buf_bytes(&last));
+		assert_int_equal(replay_print(o.image.data, o.image.len, &now),
+				 0);
+		assert_true(bytes_eq(buf_bytes(&now), buf_bytes(&print)));
+		buf_free(&now);
+	}
+	buf_free(&print);
+	buf_free(&last);
+	buf_free(&o.image);
+}
+
 TEST(a_manifest_has_one_spelling_of_its_name)
 {
 	static const char *const others[] = {"MANIFEST-1",
