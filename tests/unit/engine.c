@@ -390,6 +390,35 @@ BOTH(a_batch_reads_what_it_wrote_before)
 	assert_true(c[3].ts_given < late);
 }
 
+BOTH(a_batch_sums_and_appends)
+{
+	struct change c[4];
+	struct mutation m[4];
+	size_t done;
+
+	for (int i = 0; i < 4; i++) {
+		c[i] = a_put("f", i % 2 ? "text" : "n", TS_AUTO,
+			     i % 2 ? "ab" : "");
+		c[i].op = i % 2 ? CHANGE_APPEND : CHANGE_INCREMENT;
+		c[i].delta = i % 2 ? 0 : 3;
+		m[i] = change_of(i < 2 ? "a" : "b", &c[i]);
+	}
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(table_mutate_many(the.table, m, 4, 0, &done),
+				 0);
+		assert_int_equal(done, 4);
+		for (int row = 0; row < 2; row++) {
+			const char *name = row ? "b" : "a";
+			const char *n = temp_get(&the, name, "f", "n");
+
+			assert_memory_equal(n, "\0\0\0\0\0\0\0", 7);
+			assert_int_equal(n[7], 3 * i);
+			assert_string_equal(temp_get(&the, name, "f", "text"),
+					    i == 1 ? "ab" : "abab");
+		}
+	}
+}
+
 BOTH(named_columns_are_held_to_the_range_of_qualifiers)
 {
 	const struct column_name columns[] = {
