@@ -1,5 +1,6 @@
 /* Blocks: what is built is found; what is damaged is refused or harmless. */
 #include "tests/unit/unit.h"
+#include "store/lsm/base/slab.h"
 #include "store/lsm/block/block.h"
 #include "store/value/why.h"
 
@@ -592,4 +593,47 @@ TEST(a_front_that_has_changed_is_refused)
 	block_free(bare);
 	block_free(whole);
 	buf_free(&raw);
+}
+
+/* Of @nrow rows with a value of @len each: is it of the forms that save half? */
+static void parts_save_half(int nrow, size_t len)
+{
+	static char names[MANY][16], value[4096];
+	static struct item rows[MANY];
+	struct buf raw = {0};
+	struct block *whole = NULL, *bare, *hollow;
+	size_t sums, part;
+
+	memset(value, 'v', len);
+	value[len] = '\0';
+	for (int i = 0; i < nrow; i++) {
+		snprintf(names[i], 16, "r%03dabcdefgh", i);
+		rows[i] = (struct item){names[i], "q",	    i + 1, 0,
+					0,	  CELL_PUT, value};
+	}
+	build(rows, (size_t)nrow, &raw);
+	assert_int_equal(decode(buf_bytes(&raw), (uint32_t)nrow, &whole), 0);
+	sums = sizeof(*whole) + ((size_t)nrow * len + BLOCK_PIECE - 1) /
+					BLOCK_PIECE * sizeof(*whole->sums);
+	part = sums + whole->front_len + BLOCK_SLACK;
+	assert_int_equal(block_bare(whole, &bare), part <= whole->memory / 2);
+	if (part <= whole->memory / 2) {
+		assert_int_equal(bare->memory, slab_size(part));
+		assert_int_equal(block_hollow(bare, &hollow),
+				 sums <= bare->memory / 2);
+		if (sums <= bare->memory / 2) {
+			assert_int_equal(hollow->memory, slab_size(sums));
+			block_free(hollow);
+		}
+		block_free(bare);
+	}
+	block_free(whole);
+	buf_free(&raw);
+}
+
+TEST(a_part_is_made_if_it_saves_half)
+{
+	for (int nrow = 1; nrow < MANY; nrow += nrow / 4 + 1)
+		for (size_t len = 0; len < 4096; len += len / 8 + 1)
+			parts_save_half(nrow, len);
 }
