@@ -7,6 +7,9 @@
 #include "store/front/backend.h"
 #include "store/front/latency.h"
 #include "store/front/watch.h"
+#include "store/hold.h"
+#include "store/os/patience.h"
+#include "store/value/why.h"
 #include "tests/model/ref_store.h"
 
 static int64_t now = 1000;
@@ -737,4 +740,107 @@ TEST(every_error_has_a_sentence)
 	/* And what works leaves none of an earlier failure. */
 	assert_int_equal(store_sync(the.s), 0);
 	assert_string_equal(store_why(), "");
+}
+
+/* The call forgets the reason of an earlier one, and what that waited in vain. */
+#define BEGINS(call)                                                 \
+	do {                                                         \
+		patience.lost_ns = 1;                                \
+		why(-EIO, "of an earlier call");                     \
+		(void)(call);                                        \
+		if (patience.lost_ns ||                              \
+		    !strcmp(store_why(), "of an earlier call"))      \
+			fail_msg("%s goes on with what was", #call); \
+	} while (0)
+
+TEST(a_call_of_a_table_begins_anew)
+{
+	const struct bytes none = str(""), nope = str("nope");
+	char name[TABLE_NAME_LEN_MAX + 1] = "";
+	struct schema schema = {0};
+	struct table_info info;
+	struct alter a = {0};
+	struct table *t;
+
+	BEGINS(table_open(the.s, nope, &t));
+	BEGINS(table_schema(the.t, &schema));
+	BEGINS(table_name(the.t, name));
+	BEGINS(store_table_create(the.s, none, NULL));
+	BEGINS(store_table_drop(the.s, nope, false));
+	BEGINS(store_table_truncate(the.s, nope));
+	BEGINS(store_table_rename(the.s, nope, none));
+	BEGINS(table_enable(the.t, true));
+	BEGINS(table_is_enabled(the.t));
+	BEGINS(table_alter(the.t, &schema, false));
+	BEGINS(table_change(the.t, &a));
+	BEGINS(table_add_family(the.t, none));
+	BEGINS(store_table_next(the.s, str("t"), name));
+	BEGINS(table_info(the.t, &info));
+	BEGINS(table_has_ttl(the.t));
+	BEGINS(store_namespace_create(the.s, none));
+	BEGINS(store_namespace_ensure(the.s, none));
+	BEGINS(store_namespace_drop(the.s, nope));
+	BEGINS(store_namespace_next(the.s, none, name));
+	schema_free(&schema);
+}
+
+TEST(a_call_of_a_snapshot_begins_anew)
+{
+	const struct bytes none = str(""), nope = str("nope");
+	struct snapshot_info info = {0};
+	struct schema schema = {0};
+	struct snapshot *snap = NULL, *own;
+	struct table *t;
+
+	BEGINS(snapshot_take(the.s, &snap));
+	BEGINS(snapshot_table_open(snap, nope, &t));
+	BEGINS(snapshot_schema(snap, the.t, &schema));
+	BEGINS(store_snapshot_create(the.s, the.t, none));
+	BEGINS(store_snapshot_drop(the.s, the.t, nope));
+	BEGINS(store_snapshot_rename(the.s, the.t, nope, none));
+	BEGINS(store_snapshot_next(the.s, the.t, none, &info));
+	BEGINS(store_snapshot_open(the.s, the.t, nope, &own));
+	BEGINS(store_snapshot_clone(the.s, the.t, nope, none, none));
+	BEGINS(store_snapshot_restore(the.s, the.t, nope, none));
+	snapshot_release(snap);
+}
+
+TEST(a_call_of_cells_or_of_the_store_begins_anew)
+{
+	const struct bytes none = str(""), row = str("r"), f = str("f");
+	const struct scan_spec spec = {0};
+	struct change c = a_put("f", "q", 1, "v");
+	struct mutation m = change_of("r", &c);
+	struct store_space space;
+	struct buf shape = {0};
+	struct hold *hold;
+	struct store *s;
+	struct scan *sc;
+	struct cell cell;
+	size_t done;
+
+	BEGINS(table_mutate(the.t, &m, 0));
+	BEGINS(table_mutate_many(the.t, &m, 1, 0, &done));
+	BEGINS(table_mutate_try(the.t, &m));
+	BEGINS(table_get(the.t, row, f, none, 1, NULL, NULL, NULL));
+	BEGINS(table_get_version(the.t, row, f, none, 1, NULL, NULL, NULL));
+	BEGINS(table_has_row(the.t, none));
+	BEGINS(table_has_family(the.t, none, f));
+	BEGINS(scan_open(the.t, &spec, &sc));
+	BEGINS(scan_next_many(sc, &cell, 1));
+	BEGINS(scan_next(sc, &cell));
+	scan_close(sc);
+	BEGINS(store_flush(the.s, the.t));
+	BEGINS(store_compact(the.s, the.t));
+	BEGINS(store_sync(the.s));
+	BEGINS(store_space(the.s, &space));
+	BEGINS(store_keep(the.s, none, none));
+	BEGINS(store_hold(the.s, &hold));
+	BEGINS(store_keep_log(the.s, 1));
+	BEGINS(store_watch(the.s, clock_ns));
+	BEGINS(store_heat(the.s));
+	BEGINS(store_shape(the.s, &shape));
+	buf_free(&shape);
+	assert_int_equal(ref_store_open(clock_now, false, &s), 0);
+	BEGINS(store_close(s));
 }
