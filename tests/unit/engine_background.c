@@ -20,6 +20,9 @@ static _Atomic uint64_t ticks, tick_ns_max;
 /* Who waits for this condition waits for a minute more, and only for a flush. */
 static pthread_cond_t *_Atomic of_flush;
 static _Atomic int waits_for_none;
+/* Who waits for this one is woken, or waits for ever. */
+static pthread_cond_t *_Atomic of_work;
+static _Atomic int sleepers;
 
 bool __real_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 			    uint64_t until_ns);
@@ -36,6 +39,12 @@ bool __wrap_clock_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 	if (cond == of_flush) {
 		waits_for_none += lsm_of(the.store)->nfrozen == 0;
 		until_ns += 60 * NS_PER_S;
+	}
+	if (cond == of_work) {
+		sleepers++;
+		pthread_cond_wait(cond, lock);
+		sleepers--;
+		return true;
 	}
 	return __real_clock_cond_wait(cond, lock, until_ns);
 }
@@ -991,5 +1000,27 @@ USUAL(a_delete_waits_for_the_flush_that_frees_something)
 	pthread_mutex_unlock(&db->commit);
 	of_flush = NULL;
 	assert_int_equal(waits_for_none, 0);
+	assert_int_equal(stat_of(the.store, "flushes_total"), 1);
+}
+
+USUAL(who_freezes_wakes_the_flush)
+{
+	struct lsm *db = lsm_of(the.store);
+
+	/* The three threads, one after another. */
+	of_work = &db->work;
+	while (sleepers < 3)
+		usleep(1000);
+	assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "v"), 1);
+	pthread_mutex_lock(&db->commit);
+	assert_int_equal(commit_freeze(db, 0), 0);
+	pthread_mutex_unlock(&db->commit);
+	for (int i = 0; i < 60000 && stat_of(the.store, "flushes_total") == 0;
+	     i++)
+		usleep(1000);
+	of_work = NULL;
+	pthread_mutex_lock(&db->state);
+	pthread_cond_broadcast(&db->work);
+	pthread_mutex_unlock(&db->state);
 	assert_int_equal(stat_of(the.store, "flushes_total"), 1);
 }
