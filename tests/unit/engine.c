@@ -522,6 +522,29 @@ BOTH(what_a_thread_read_last_holds_no_file)
 	assert_int_equal(table_files(), 1);
 }
 
+/* Nor the view of one that ended when its files were gone: by either way. */
+SMALL(what_a_scan_gives_back_late_holds_no_file)
+{
+	const struct scan_spec spec = {.granularity = SCAN_CELLS};
+
+	for (int shared = 0; shared < 2; shared++) {
+		struct scan *sc;
+
+		if (shared)
+			lsm_of(the.store)->own_slots = false;
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(
+				temp_put(&the, "r", "f", "q", TS_AUTO, "v"), 1);
+			assert_int_equal(store_flush(the.store, NULL), 0);
+		}
+		assert_int_equal(scan_open(the.table, &spec, &sc), 0);
+		assert_int_equal(store_compact(the.store, NULL), 0);
+		assert_true(table_files() > 1);
+		scan_close(sc);
+		assert_int_equal(table_files(), 1);
+	}
+}
+
 /*
  * Who finds one row looks for the next without asking a filter: in blocks that
  * are in memory, and in no other.
