@@ -6,9 +6,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "tests/unit/unit.h"
 #include "store/lsm/wal/wal_live.h"
+#include "store/os/clock.h"
 #include "store/value/why.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/thorough.h"
@@ -362,6 +364,73 @@ TEST(who_has_to_write_otherwise_waits)
 		place_free(&p);
 		length = length_of;
 	}
+}
+
+/* How many are in wal_sync() when the other one waits there. */
+static unsigned expected;
+static atomic_bool done;
+
+static void *sync_what_is_synced(void *arg)
+{
+	if (wal_sync(here->w, here->lsn) < 0)
+		watch.wrong = "a sync fails";
+	done = true;
+	return NULL;
+}
+
+static void start_who_syncs(void)
+{
+	unsigned waiting = 0;
+
+	watch.during = NULL;
+	assert_int_equal(
+		pthread_create(&other_thread, NULL, sync_what_is_synced, NULL),
+		0);
+	while (waiting < expected) {
+		sched_yield();
+		pthread_mutex_lock(&watch.w->lock);
+		waiting = watch.w->crowd.waiting;
+		pthread_mutex_unlock(&watch.w->lock);
+	}
+}
+
+TEST(who_waits_for_the_sync_of_another_is_woken)
+{
+	struct place p = place_new(11);
+
+	here = &p;
+	for (int i = 0; i < 2; i++) {
+		append(&p);
+		done = false;
+		expected = i ? 1 : 2;
+		watch.during = start_who_syncs;
+		assert_int_equal(i ? wal_tick(p.w) : wal_sync(p.w, p.lsn), 0);
+		for (int n = 0; n < 60000 && !done; n++)
+			usleep(1000);
+		assert_true(done);
+		pthread_join(other_thread, NULL);
+		expect_no_wrong();
+	}
+	place_free(&p);
+}
+
+/* A third of the last sync's time, by the clock that nobody sets. */
+TEST(a_crowd_is_waited_for)
+{
+	struct place p = place_new(12);
+	uint64_t begin;
+
+	append(&p);
+	sync_all(&p);
+	append(&p);
+	p.w->crowd.size = 2;
+	p.w->crowd.sync_ns = 2400000;
+	begin = monotonic_ns();
+	sync_all(&p);
+	assert_true(monotonic_ns() - begin >= 800000);
+	/* Nobody came: for a while none is waited for. */
+	assert_true(p.w->crowd.impatient > 0);
+	place_free(&p);
 }
 
 TEST(a_leader_whom_somebody_awaits_leaves_him_the_page_cache)
