@@ -75,6 +75,11 @@ TEST(a_later_record_may_say_that_it_was_on_disk)
 	spoil(SIZE);
 	end();
 	is_damage("byte 4120: " FAILS);
+	/* Behind others that are damaged, too. */
+	spoil(c);
+	end();
+	is_damage("byte 4120: " FAILS);
+	put_synced(c, SIZE, "cccc");
 	put_synced(c + SIZE, SIZE, "dddd");
 	end();
 	assert_int_equal(gives("aaaa "), SIZE);
