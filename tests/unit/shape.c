@@ -247,6 +247,29 @@ TEST(a_shape_is_bounded_whatever_is_in_memory)
 }
 
 /* Whatever bytes a peer sends as a shape. */
+/* Programs of different releases tell each other. */
+TEST(an_item_is_of_its_length)
+{
+	static const size_t numbers[SHAPE_KINDS] = {
+		[SHAPE_NOW] = 3,    [SHAPE_TABLE] = 0, [SHAPE_FILE] = 6,
+		[SHAPE_OTHERS] = 2, [SHAPE_PART] = 1,  [SHAPE_MEMORY] = 1,
+		[SHAPE_DAY] = 2,    [SHAPE_CALL] = 3,
+	};
+
+	for (uint8_t kind = 0; kind < SHAPE_KINDS; kind++) {
+		const struct shape_item item = {.kind = kind,
+						.name = bytes_str("name"),
+						.row = bytes_str("row"),
+						.last = bytes_str("to")};
+		struct buf out = {0};
+
+		assert_int_equal(shape_put(&out, &item), 0);
+		assert_int_equal(out.len, 1 + 8 + (4 + 4) + (4 + 3) + (4 + 2) +
+						  8 * numbers[kind]);
+		buf_free(&out);
+	}
+}
+
 TEST_IN(what_is_no_shape_is_refused, setup, teardown)
 {
 	struct buf whole = {0};
