@@ -7,7 +7,7 @@
 #include "store/lsm/background/background.h"
 #include "store/lsm/state/full.h"
 #include "store/lsm/state/tombstone_stats.h"
-#include "store/lsm/wal/wal.h"
+#include "store/lsm/wal/wal_live.h"
 #include "store/os/clock.h"
 #include "tests/sim/os_sim.h"
 #include "tests/unit/engine.h"
@@ -728,6 +728,32 @@ TEST(a_full_disk_is_told_in_words_and_so_is_room)
 	assert_int_equal(heard.what, STORE_NEWS_ROOM);
 	assert_non_null(strstr(heard.sentence, "has room"));
 	assert_int_equal(temp_close(&the), 0);
+	sim_free(os);
+}
+
+/* The log fails in the same moment, behind what was to be synced. */
+TEST(a_sync_that_succeeds_fails_no_store)
+{
+	struct os *os = sim_new(1);
+	struct heard heard = {.what = STORE_NEWS_ROOM};
+	struct lsm *db;
+
+	the = on_disk(os);
+	the.options.news = hear;
+	the.options.news_arg = &heard;
+	assert_int_equal(temp_open(&the), 0);
+	db = lsm_of(the.store);
+	assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "v"), 1);
+	assert_int_equal(store_sync(the.store), 0);
+	why(-EIO, "the disk is gone");
+	assert_int_equal(wal_fail(db->wal, -EIO), -EROFS);
+	assert_int_equal(store_sync(the.store), 0);
+	assert_int_equal(heard.what, STORE_NEWS_ROOM);
+	/* Who meets it tells it. */
+	assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "w"), -EROFS);
+	assert_int_equal(heard.what, STORE_NEWS_FAILED);
+	assert_non_null(strstr(heard.sentence, "the log takes no more"));
+	temp_close(&the);
 	sim_free(os);
 }
 
