@@ -254,7 +254,9 @@ static uint64_t upgrade(struct os_dir *d, uint64_t wal_first)
 	assert_int_equal(manifest_open(d, false, false, &m), 0);
 	if (wal_first) {
 		assert_true(manifest_is_current(m, "CURRENT"));
+		assert_false(manifest_is_new(m));
 		assert_int_equal(manifest_commit(m, &e), 0);
+		assert_true(manifest_is_new(m));
 		assert_false(manifest_is_current(m, OLD));
 		assert_false(manifest_is_current(m, "CURRENT"));
 	}
