@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 #include "store/lsm/base/cursor.h"
 #include "store/value/bytes.h"
+#include "store/value/cell.h"
 #include "tests/unit/smaps.h"
 #include "store/value/quote.h"
 #include "store/value/utf8.h"
@@ -206,6 +207,36 @@ static void encode(uint32_t code, size_t n, uint8_t out[4])
 	for (size_t i = n; --i > 0; code >>= 6)
 		out[i] = 0x80 | (code & 0x3F);
 	out[0] = (uint8_t)(first[n - 1] | code);
+}
+
+/* Where one ends and the next begins is part of a name. */
+TEST(a_cell_has_the_name_of_its_row_and_column)
+{
+	static const char *const names[][3] = {
+		{"r", "f", "q"},  {"s", "f", "q"}, {"r", "g", "q"},
+		{"r", "f", "p"},  {"r", "f", ""},  {"rf", "q", ""},
+		{"r", "fq", ""},  {"", "", ""},	   {"r", "f", "qq"},
+		{"rr", "ff", "q"}};
+	const size_t n = sizeof(names) / sizeof(*names);
+	struct cell_name name = {.row = {0}};
+
+	for (size_t i = 0; i < n * n; i++) {
+		const char *const *a = names[i / n], *const *b = names[i % n];
+		char row[8];
+		struct cell of = {.family = bytes_str(a[1]),
+				  .qualifier = bytes_str(a[2])};
+
+		snprintf(row, sizeof(row), "%s", a[0]);
+		of.row = bytes_str(row);
+		assert_int_equal(cell_name_set(&name, &of), 0);
+		/* What it was of may go. */
+		memset(row, 'x', sizeof(row));
+		of = (struct cell){.row = bytes_str(b[0]),
+				   .family = bytes_str(b[1]),
+				   .qualifier = bytes_str(b[2])};
+		assert_int_equal(cell_name_is(&name, &of), i / n == i % n);
+	}
+	cell_name_free(&name);
 }
 
 TEST(each_code_has_one_form_in_utf8)
