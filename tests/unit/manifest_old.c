@@ -13,6 +13,7 @@
 #include "tests/fuzz/manifest_old.c"
 
 #define OLD "MANIFEST-0000000000000001"
+#define DAMAGED OLD " is damaged at byte "
 
 enum {
 	RECORDS_MAX = 64
@@ -107,6 +108,9 @@ TEST(every_flipped_bit_but_of_the_last_edit_is_found)
 		o.image.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		r = replay_print(o.image.data, o.image.len, &print);
 		o.image.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		if (r == -EUCLEAN)
+			assert_memory_equal(store_why(), DAMAGED,
+					    strlen(DAMAGED));
 		if (bit / 8 < o.ends[o.n - 2])
 			assert_int_equal(r, -EUCLEAN);
 		else
