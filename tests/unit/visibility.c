@@ -893,6 +893,68 @@ TEST(keep_deleted_ttl_deletes_when_the_marker_expires)
 			    "q:950dcs2 q:940s1");
 }
 
+/* As of which moments nothing can be told after a merge: "40..70", or "". */
+static const char *lost(bool of_all, const char *of)
+{
+	static char text[64];
+	struct array_cell cells[CELLS_MAX];
+	struct array_cursor c;
+	struct retain_loss loss;
+	struct retain *retain;
+	struct entry e;
+	size_t n = cells_of(of, cells);
+
+	array_sort(cells, n);
+	array_cursor(&c, cells, n);
+	assert_int_equal(cursor_seek_row(&c.base, bytes_str("")), 1);
+	assert_int_equal(retain_new(&written, &retain), 0);
+	retain_row(retain, &c.base, of_all);
+	while (retain_next(retain, &e) == 1)
+		;
+	retain_loss(retain, &loss);
+	retain_free(retain);
+	text[0] = '\0';
+	if (loss.from < loss.to)
+		sprintf(text, "%d..%d", (int)loss.from, (int)loss.to);
+	return text;
+}
+
+TEST(what_is_dropped_is_lost_for_no_more_moments_than_it_may_be)
+{
+	for (int nvb = 0; nvb < 2; nvb++) {
+		family.new_version_behavior = nvb;
+		family.versions = 3;
+		assert_string_equal(lost(false, "q:50s3 q:40s2"), "");
+		assert_string_equal(lost(false, "q:70dcs4 q:50s3 q:40s2"),
+				    "40..70");
+		assert_string_equal(lost(false, ":70dfs4 q:50s3 z:40s2"),
+				    "40..70");
+		assert_string_equal(lost(false, "q:70dcs5 q:30dcs4"), "30..70");
+		/* A deleted put may have pushed out what was the first. */
+		family.versions = 2;
+		assert_string_equal(lost(false, "q:70dcs4 q:50s3 q:40s2"),
+				    "0..70");
+		assert_string_equal(lost(true, "q:50ds4 q:50s3 q:40s2"),
+				    "0..50");
+	}
+}
+
+/*
+ * That the column has so many puts does not show that versions were pushed out
+ * where some of them expire, or are no more than it keeps.
+ */
+TEST(versions_that_a_major_one_drops_are_lost_from_the_first_moment_on)
+{
+	family.versions = 2;
+	family.new_version_behavior = false;
+	written.major = true;
+	assert_string_equal(lost(true, "q:50s4 q:40s3 q:0s2"), "");
+	assert_string_equal(lost(true, "q:50s4t5000 q:40s3 q:0s2"), "0..50");
+	family.ttl_ms = 100;
+	family.min_versions = 1;
+	assert_string_equal(lost(true, "q:950s4 q:40s3 q:0s2"), "0..950");
+}
+
 TEST(the_version_count_knows_when_so_many_lived)
 {
 	struct version_count t = {0};

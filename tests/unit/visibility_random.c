@@ -534,7 +534,7 @@ static bool check_past(const struct past *h)
 			.pushed_versions = h->lost.pushed_versions,
 		};
 
-		for (s.as_of = 5; s.as_of < 60; s.as_of += 5)
+		for (s.as_of = 0; s.as_of < 60; s.as_of += 5)
 			if (!check_as_of(h, at, &s))
 				return false;
 		if (h->nversions > 1 ||
@@ -602,7 +602,7 @@ static void invent(struct past *h)
 		*a = (struct array_cell){
 			.row = "r",
 			.qualifier = qualifiers[chance(columns)],
-			.ts = 10 * (1 + chance(5)),
+			.ts = 10 * chance(6),
 			.kind = marker ? kinds[chance(4)] : CELL_PUT,
 			.seq = i + 1,
 		};
