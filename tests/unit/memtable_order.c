@@ -1,5 +1,6 @@
 /* Rows in order: what a flush runs over, and what comes between two seeks. */
 #include "tests/unit/memtable.h"
+#include "store/lsm/mem/memtree.h"
 
 /* Keys that share their first bytes, more of them than eight, or none. */
 static void insert_some(struct memtable *mt, unsigned n)
@@ -88,6 +89,40 @@ TEST(rows_are_sorted_whether_they_came_in_order_or_not)
 			assert_int_equal(run.base.at.seq, ++n);
 		assert_int_equal(r, 0);
 		assert_int_equal(n, ROWS);
+		cursor_close(&run.base);
+		memtable_unref(mt);
+	}
+}
+
+/*
+ * So many rows that their list ends with its memory: what is behind is nobody's,
+ * for the sort as for the run.
+ */
+TEST(a_run_reads_nothing_behind_its_last_row)
+{
+	const size_t rows = (ARENA_CHUNK - 64) / sizeof(struct sorted_row);
+
+	for (int down = 0; down < 2; down++) {
+		struct memtable *mt = fresh();
+		struct flush_cursor run;
+		size_t n = 0;
+		int r;
+
+		for (size_t i = 0; i < rows; i++) {
+			size_t k = down ? rows - 1 - i : i;
+			char row[32];
+
+			snprintf(row, sizeof(row), "%08zu", k);
+			add(mt, row, put("q", 1, k + 1));
+		}
+		assert_int_equal(flush_cursor_open(mt, TREE, &run), 0);
+		assert_int_equal(run.n, rows);
+		assert_int_equal((uintptr_t)(run.rows + rows) % ARENA_CHUNK, 0);
+		r = cursor_seek_row(&run.base, bytes_str(""));
+		for (; r == 1; r = cursor_next_row(&run.base))
+			assert_int_equal(run.base.at.seq, ++n);
+		assert_int_equal(r, 0);
+		assert_int_equal(n, rows);
 		cursor_close(&run.base);
 		memtable_unref(mt);
 	}
