@@ -810,3 +810,54 @@ TEST(a_list_of_rows_of_the_index_gives_what_a_walk_gives)
 	}
 	assert_int_equal(temp_remove(&s), 0);
 }
+
+/* Row @i of those of the index: every other one is longer than the one before. */
+static struct bytes longer_key(uint64_t i, char at[ROW_LEN_MAX + 1])
+{
+	int n = snprintf(at, ROW_LEN_MAX + 1, "%02u%0*u", (unsigned)i,
+			 i % 2 ? 4 : 1 + 1200 * (int)i, 7);
+
+	return bytes_of(at, (size_t)n);
+}
+
+TEST(rows_of_the_index_have_keys_of_any_length)
+{
+	static const uint8_t value[2000];
+	static char key[ROW_LEN_MAX + 1], from[ROW_LEN_MAX + 1];
+	struct temp_store s = {.options.inline_background = true};
+
+	assert_int_equal(temp_make(&s), 0);
+	make_table(&s, "long", 1, true);
+	for (uint64_t row = 0; row < ROWS; row++) {
+		struct change c = {.op = CHANGE_PUT,
+				   .family = bytes_str("f"),
+				   .ts = 1,
+				   .value = bytes_of(value, sizeof(value))};
+		struct mutation m = {.row = longer_key(row, key),
+				     .changes = &c,
+				     .nchanges = 1};
+
+		assert_int_equal(table_mutate(s.table, &m, 0), 1);
+	}
+	assert_int_equal(store_flush(s.store, NULL), 0);
+	for (uint64_t n = 0; n < 3 * ROWS; n++) {
+		const size_t batch = (size_t[]){1, 8, 64}[n % 3];
+		uint64_t row = n / 3;
+		const struct scan_spec spec = {.granularity = SCAN_ROWS,
+					       .row_start =
+						       longer_key(row, from)};
+		struct cell c[64];
+		struct scan *sc;
+		int r;
+
+		assert_int_equal(scan_open(s.table, &spec, &sc), 0);
+		while ((r = scan_next_many(sc, c, batch)) > 0)
+			for (int i = 0; i < r; i++)
+				assert_true(bytes_eq(c[i].row,
+						     longer_key(row++, key)));
+		assert_int_equal(r, 0);
+		assert_int_equal(row, ROWS);
+		scan_close(sc);
+	}
+	assert_int_equal(temp_remove(&s), 0);
+}
