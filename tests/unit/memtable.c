@@ -155,6 +155,7 @@ TEST(row_sorts_markers_then_columns_newest_first)
 
 	assert_int_equal(memtable_tree_stat(mt, TREE, &st), 1);
 	assert_int_equal(st.entries, 8);
+	assert_int_equal(st.markers, 3);
 	assert_int_equal(st.rows, 1);
 	assert_int_equal(st.ts_max, 30);
 	assert_true(memtable_column_newest(mt, TREE, bytes_str("r"),
