@@ -360,6 +360,40 @@ TEST(a_reader_from_before_a_put_leaves_no_run)
 	assert_string_equal(hidden("e"), "g");
 }
 
+/* Each by what grows with it, or the memory that it may have would not hold. */
+TEST(all_that_is_kept_is_weighed)
+{
+	static int64_t many[10000];
+	static char text[5000];
+	const struct bytes name = bytes_of(text, sizeof(text));
+	const struct bytes short_of = bytes_of(text, sizeof(text) - 1);
+	size_t was;
+
+	for (int i = 0; i < 10000; i++)
+		many[i] = 10 * (10000 - i);
+	assert_true(begin_learning());
+	was = the.a.bytes;
+	change("q", CELL_PUT, 9);
+	assert_true(the.a.bytes >= was + sizeof(struct alive_logged));
+	was = the.a.bytes;
+	end_learning(UINT32_MAX, many, 10000, true);
+	assert_true(the.a.bytes >= was + sizeof(many));
+	was = the.a.bytes;
+	assert_true(alive_learn(&the.a, &the.p, name, 1000, &the.token,
+				&the.as_of, &the.max));
+	assert_true(the.a.bytes >= was + sizeof(text));
+	was = the.a.bytes;
+	alive_learnt(&the.a, &the.p, name, the.token, 1, NULL, 0, true, 1);
+	assert_true(the.a.bytes >= was + sizeof(struct alive_undo));
+	was = the.a.bytes;
+	alive_found_hidden(&the.a, &the.p, short_of, &name, the.seq, 1000);
+	assert_true(the.a.bytes >= was + 2 * sizeof(text) - 1);
+	was = the.a.bytes;
+	the.p.row = name;
+	begin_learning();
+	assert_true(the.a.bytes >= was + sizeof(text));
+}
+
 TEST(what_was_never_begun_is_freed)
 {
 	static struct alive none;
