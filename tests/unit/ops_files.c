@@ -864,22 +864,29 @@ TEST(so_many_are_forgotten_as_the_kernel_says)
 	assert_int_equal(world_nodes(), nodes + 1);
 }
 
-/* A session of cellctl's, which has asked for nothing. */
-TEST(who_waits_for_a_session_goes_on_at_a_signal)
+static void assert_read_is_interrupted(const char *name, uint32_t flags)
 {
 	struct fuse_interrupt_in in = {0};
 	struct fuse_read_in read = {.size = 100};
 	uint64_t file;
 
-	file = looked_up(looked_up(FUSE_ROOT_ID, ".cellfs"), "store");
-	read.fh = opened_file(file, O_RDWR);
+	file = looked_up(looked_up(FUSE_ROOT_ID, ".cellfs"), name);
+	read.fh = opened_file(file, flags);
 	/* The signal comes before the read that it is for. */
 	in.unique = world.unique + 2;
 	ask(FUSE_INTERRUPT, 0, ARGS(in), NOTHING);
 	assert_int_equal(ask(FUSE_READ, file, ARGS(read), NOTHING), -EINTR);
-	/* What comes next is answered. */
+	/* What comes next is answered: this makes a line of the trace. */
+	assert_int_equal(look(FUSE_ROOT_ID, "absent"), 0);
 	assert_int_equal(ask(FUSE_READ, file, ARGS(read), NOTHING), 0);
 	closed_file(file, read.fh);
+}
+
+/* A session of cellctl's, which has asked for nothing; and nothing is traced. */
+TEST(who_waits_for_a_session_goes_on_at_a_signal)
+{
+	assert_read_is_interrupted("store", O_RDWR);
+	assert_read_is_interrupted("trace", O_RDONLY);
 }
 
 /* The kernel has a version that went by another name, and has not heard of it. */
