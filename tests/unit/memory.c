@@ -213,6 +213,10 @@ TEST(overlay_settles_only_what_no_delete_counts_on)
 	assert_int_equal(nodes_new(&ns), 0);
 	assert_int_equal(overlay_new(ns, &ov), 0);
 	assert_int_equal(add(ov, ns, "r", str("r")), 0);
+	/* It is not late: somebody has made it since the store was seen. */
+	assert_false(overlay_drop_late(ov, 1, str("r"), str("r"),
+				       overlay_deletes(ov, str("r"))));
+	assert_true(has(ov, "r"));
 	assert_true(look_and_settle(ov, begin));
 	assert_true(has(ov, "r"));
 	/* One is under way. */
