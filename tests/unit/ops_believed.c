@@ -290,6 +290,34 @@ static void put_columns(unsigned n)
 	}
 }
 
+/* Who wants but the first few names does not wait for the attributes of many. */
+TEST(the_first_reply_with_attributes_is_short)
+{
+	const uint32_t little = 6 << 10;
+	struct fuse_open_in open = {.flags = O_RDONLY};
+	struct fuse_read_in in = {.size = 16 << 10};
+	struct fuse_release_in release = {0};
+	struct fuse_direntplus e;
+	struct fuse_open_out out;
+	uint64_t family;
+
+	family = looked_up(a_row_with_a_cell(NULL), "f");
+	put_columns(400);
+	assert_int_equal(ask(FUSE_OPENDIR, family, ARGS(open), NOTHING), 0);
+	memcpy(&out, answer.data, sizeof(out));
+	in.fh = release.fh = out.fh;
+	assert_int_equal(ask(FUSE_READDIR, family, ARGS(in), NOTHING), 0);
+	assert_true(answer.len > little);
+	assert_int_equal(ask(FUSE_READDIRPLUS, family, ARGS(in), NOTHING), 0);
+	assert_true(answer.len > little / 2 && answer.len <= little);
+	memcpy(&e, answer.data, sizeof(e));
+	in.offset = e.dirent.off;
+	assert_int_equal(ask(FUSE_READDIRPLUS, family, ARGS(in), NOTHING), 0);
+	assert_true(answer.len > little);
+	assert_int_equal(ask(FUSE_RELEASEDIR, family, ARGS(release), NOTHING),
+			 0);
+}
+
 TEST(of_a_large_directory_the_kernel_keeps_no_names)
 {
 	const unsigned all = 1000;
