@@ -23,9 +23,9 @@ int mountpoint_prepare(const char *path);
 bool mountpoint_is_dead(const char *path);
 /*
  * Finds where a store is mounted: @path is a directory of a mount of cellfs, or
- * the store's own directory. Of several mounts of one it is that of @path. Uses the
- * kernel's list of mounts, which is always up to date. 1 and *out (the caller frees), 0, or a negative errno: -ENOTCONN
- * with a reason if the daemon has died.
+ * the store's own directory. Of several mounts of one store it is the one that @path
+ * is in. Uses the kernel's list of mounts, which is always up to date. 1 and *out (the
+ * caller frees), 0, or a negative errno: -ENOTCONN with a reason if the daemon has died.
  */
 int mountpoint_find(const char *path, char **out);
 /*

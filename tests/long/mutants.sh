@@ -244,6 +244,12 @@ mutant "calls are shown of more than four hours" store/front/heat.c \
 mutant "who is shown as the owner has no rights" fs/tree/place_stat.c \
 	's/who == \(o->has_uid \? o->uid : own->uid\)/who == (o->has_uid \&\& !who ? o->uid : own->uid)/' \
 	bats control "by -o uid"
+mutant "a version is seen as a range of its time shows it" store/lsm/read/get.c \
+	's/\.whole = exact/.whole = false/' \
+	bats attributes "whatever decides"
+mutant "the first mount of a store stands for all" fs/host/mountpoint.c \
+	's/r = find_own\(path, out\);/(void)find_own; r = 0;/' \
+	bats served "bind mount of the mount"
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
