@@ -390,6 +390,11 @@ static void live(uint64_t table, unsigned round)
 	other = makes_file(column, "78");
 	put(other, "seventy-eight");
 	removes(FUSE_UNLINK, column, "77");
+	/* A version that was moved aside does not bear its name. */
+	moves(column, "78", "78~");
+	assert_true(look(column, "78") == -ENOENT || !given());
+	assert_int_equal(rename_in(column, "78~", "78"), 0);
+	reads(other, "seventy-eight");
 	forget(other);
 	for (const uint64_t *n = (uint64_t[]){file, version, scratch, column,
 					      family, row, 0};
