@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -143,19 +142,33 @@ static bool is_stale(const char *path)
 	return stale;
 }
 
-/* Is @path in that mount? */
-static bool is_inside(const struct mount_line *m, const struct stat *path)
+/* Looks at a path; false with errno. As stat(2), and with the number of its mount. */
+static bool look_at(const char *path, struct statx *out)
+{
+	return statx(AT_FDCWD, path, AT_NO_AUTOMOUNT,
+		     STATX_BASIC_STATS | STATX_MNT_ID, out) == 0;
+}
+
+/* Is @path in that mount, or another of the same filesystem? */
+static bool is_inside(const struct mount_line *m, const struct statx *path)
 {
 	unsigned major, minor;
 
 	return sscanf(m->device, "%u:%u", &major, &minor) == 2 &&
-	       path->st_dev == makedev(major, minor);
+	       path->stx_dev_major == major && path->stx_dev_minor == minor;
+}
+
+/* Is @path in just that mount, of the whole? Older kernels do not say. */
+static bool is_in(const struct mount_line *m, const struct statx *path)
+{
+	return path->stx_mask & STATX_MNT_ID && path->stx_mnt_id == m->id &&
+	       strcmp(m->root, "/") == 0;
 }
 
 /* Is @path in that mount, or the store that is mounted there? */
-static bool is_mount_of(const struct mount_line *m, const struct stat *path)
+static bool is_mount_of(const struct mount_line *m, const struct statx *path)
 {
-	struct stat st;
+	struct statx st;
 
 	/* A bind mount of a directory of the mount has no .cellfs. */
 	if (strcmp(m->root, "/") != 0)
@@ -163,8 +176,10 @@ static bool is_mount_of(const struct mount_line *m, const struct stat *path)
 	if (is_inside(m, path))
 		return true;
 	/* A dead daemon does not hold its store any more. */
-	return stat(m->source, &st) == 0 && st.st_dev == path->st_dev &&
-	       st.st_ino == path->st_ino && !is_stale(m->mountpoint);
+	return look_at(m->source, &st) &&
+	       st.stx_dev_major == path->stx_dev_major &&
+	       st.stx_dev_minor == path->stx_dev_minor &&
+	       st.stx_ino == path->stx_ino && !is_stale(m->mountpoint);
 }
 
 /*
@@ -172,8 +187,8 @@ static bool is_mount_of(const struct mount_line *m, const struct stat *path)
  * mountpoint, which the caller frees; 0; -ENOMEM.
  */
 static int find_line(bool (*test)(const struct mount_line *,
-				  const struct stat *),
-		     const struct stat *path, char **out)
+				  const struct statx *),
+		     const struct statx *path, char **out)
 {
 	struct mounts m;
 	int r = 0;
@@ -181,27 +196,6 @@ static int find_line(bool (*test)(const struct mount_line *,
 	mounts_open(&m);
 	while (r == 0 && mounts_next(&m)) {
 		if (!test(&m.at, path))
-			continue;
-		*out = strdup(m.at.mountpoint);
-		r = *out ? 1 : why(-ENOMEM, "out of memory");
-	}
-	mounts_close(&m);
-	return r;
-}
-
-/* As find_line(): the mount that the kernel has @path in, if it says that. */
-static int find_own(const char *path, char **out)
-{
-	struct mounts m;
-	struct statx st;
-	int r = 0;
-
-	if (statx(AT_FDCWD, path, 0, STATX_MNT_ID, &st) < 0 ||
-	    !(st.stx_mask & STATX_MNT_ID))
-		return 0;
-	mounts_open(&m);
-	while (r == 0 && mounts_next(&m)) {
-		if (m.at.id != st.stx_mnt_id || strcmp(m.at.root, "/") != 0)
 			continue;
 		*out = strdup(m.at.mountpoint);
 		r = *out ? 1 : why(-ENOMEM, "out of memory");
@@ -220,15 +214,15 @@ static int say_dead(const char *path)
 
 int mountpoint_find(const char *path, char **out)
 {
-	struct stat st;
+	struct statx st;
 	int r;
 
-	if (stat(path, &st) < 0)
+	if (!look_at(path, &st))
 		return errno == ENOTCONN || errno == ECONNABORTED
 			       ? say_dead(path)
 			       : 0;
-	/* What one mount is for another of the same need not be: reading only. */
-	r = find_own(path, out);
+	/* Another mount of the store may be for writing where this one is not. */
+	r = find_line(is_in, &st, out);
 	if (r == 0)
 		r = find_line(is_mount_of, &st, out);
 	if (r > 0 && is_stale(*out)) {
@@ -243,10 +237,10 @@ int mountpoint_store(const char *path, char **out)
 {
 	const char *found = NULL;
 	struct mounts m;
-	struct stat st;
+	struct statx st;
 
 	mounts_open(&m);
-	while (!found && stat(path, &st) == 0 && mounts_next(&m))
+	while (!found && look_at(path, &st) && mounts_next(&m))
 		if (is_inside(&m.at, &st))
 			found = m.at.source;
 	*out = strdup(found ? found : path);
@@ -401,12 +395,12 @@ static bool lies_in(const char *inner, const char *outer)
 static int find_around(const char *path, char **out)
 {
 	char at[PATH_MAX];
-	struct stat st;
+	struct statx st;
 	char *slash;
 
 	if (snprintf(at, sizeof(at), "%s", path) >= (int)sizeof(at))
 		return why(-ENAMETOOLONG, "%s: the path is too long", path);
-	while (stat(at, &st) < 0) {
+	while (!look_at(at, &st)) {
 		slash = strrchr(at, '/');
 		if (!slash || slash == at)
 			return 0;

@@ -167,17 +167,22 @@ teardown() {
 	end_store
 }
 
+# apart CMD...: with mounts that nobody else sees, and the right to make some.
+apart() {
+	local as=-m
+
+	[ "$(id -u)" -eq 0 ] || as=-rm
+	unshare "$as" "$@" 3>&-
+}
+
 # where_installed SCRIPT ARG...: runs a script where cellfs is in /usr/local/bin,
 # with mounts that nobody else sees: mount(8) hands no PATH on to its helper.
 where_installed() {
-	local apart=(unshare -m)
-
-	[ "$(id -u)" -eq 0 ] || apart=(unshare -rm)
 	mkdir -p "$T/bin"
 	ln -sf "$(realpath "$CELLFS")" "$T/bin/cellfs"
 	# shellcheck disable=SC2016 # the inner shell expands
-	"${apart[@]}" bash -e -c \
-		'mount --bind "$0" /usr/local/bin; '"$1" "$T/bin" "${@:2}" 3>&-
+	apart bash -e -c \
+		'mount --bind "$0" /usr/local/bin; '"$1" "$T/bin" "${@:2}"
 }
 
 # new_store NAME: the test's store is another one, which is empty; over a cluster it

@@ -296,14 +296,11 @@ m" ]
 
 # bound DIR CMD...: where nobody else sees it, $T/bound is DIR, for reading only.
 bound() {
-	local apart=(unshare -m)
-
-	[ "$(id -u)" -eq 0 ] || apart=(unshare -rm)
 	mkdir -p "$T/bound"
 	# shellcheck disable=SC2016 # the inner shell expands
-	"${apart[@]}" bash -e -c 'mount --bind "$0" "$1"
+	apart bash -e -c 'mount --bind "$0" "$1"
 		mount -o remount,bind,ro "$1"
-		"${@:2}"' "$1" "$T/bound" "${@:2}" 3>&-
+		"${@:2}"' "$1" "$T/bound" "${@:2}"
 }
 
 # The daemon's mount is for writing: there nothing but the session says no.

@@ -512,9 +512,8 @@ static int cell_found(const struct ref_change *c, struct cell *cell,
 	return 1;
 }
 
-/* The newest that is looked at, or with @only that of this time. */
 static int get(struct ref_store *rs, struct ref_table *t, struct bytes key,
-	       struct bytes family, struct bytes qualifier, const int64_t *only,
+	       struct bytes family, struct bytes qualifier,
 	       const struct snapshot *snap, struct ref_look *look,
 	       struct cell *cell, struct buf *hold)
 {
@@ -528,8 +527,7 @@ static int get(struct ref_store *rs, struct ref_table *t, struct bytes key,
 	look->attrs = attrs_of(snap, t, f);
 	r = ref_visible(rs, row, look, &l);
 	for (size_t i = 0; r == 0 && i < l.n; i++)
-		if (bytes_eq(l.at[i]->qualifier, qualifier) &&
-		    (!only || l.at[i]->ts == *only))
+		if (bytes_eq(l.at[i]->qualifier, qualifier))
 			r = cell_found(l.at[i], cell, hold);
 	ref_list_free(&l);
 	return r;
@@ -543,15 +541,17 @@ int ref_get(struct table *base, struct bytes row, struct bytes family,
 	struct ref_look look = {
 		.now_ms = rs->now(),
 		.seq_max = rs->last_seq,
-		.ts_max = exact ? INT64_MAX : ts + 1,
-		.versions = !exact,
+		.ts_min = exact ? ts : 0,
+		.ts_max = ts + 1,
+		.whole = exact,
+		.versions = 1,
 	};
 	int r = ref_gone(table_of(base));
 
 	if (snap)
 		look.seq_max = ((const struct ref_snapshot *)snap)->seq;
 	if (r == 0)
-		r = get(rs, table_of(base), row, family, qualifier,
-			exact ? &ts : NULL, snap, &look, cell, hold);
+		r = get(rs, table_of(base), row, family, qualifier, snap, &look,
+			cell, hold);
 	return ref_unlock(rs, r);
 }

@@ -163,7 +163,7 @@ static bool covers(const struct ref_change *marker,
 static bool honoured(const struct ref_look *look,
 		     const struct ref_change *marker)
 {
-	return look->attrs->keep_deleted == KEEP_DELETED_NO ||
+	return look->whole || look->attrs->keep_deleted == KEEP_DELETED_NO ||
 	       in_range(look, marker->ts);
 }
 
@@ -461,7 +461,7 @@ int ref_row_visible(const struct ref_row *row, const struct ref_look *look,
 	list_sort(out);
 	list_drop(out, look, DROP_OWN_EXPIRED);
 	list_unique(out);
-	if (look->attrs->new_version_behavior) {
+	if (look->attrs->new_version_behavior || look->whole) {
 		/* What was pushed out is gone, whoever asks. */
 		list_limit(out, look, look->attrs->versions, false);
 		list_drop(out, look, DROP_OUT_OF_RANGE);

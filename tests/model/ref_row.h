@@ -58,6 +58,7 @@ struct ref_look {
 	int64_t now_ms;
 	uint64_t seq_max;	/* changes above it are not there yet */
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
+	bool whole;		/* as in struct visible_spec */
 	uint32_t versions;	/* newest a column; 0 = all kept */
 	bool raw;
 	bool has_as_of; /* changes with ts > as_of are not there yet */

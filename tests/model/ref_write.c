@@ -37,19 +37,6 @@ static int nth_newest(struct applying *a, int family, struct bytes qualifier,
 	return r;
 }
 
-/* Of the time @ts, of all that is looked at. */
-static int version(struct applying *a, int family, struct bytes qualifier,
-		   int64_t ts, struct ref_look *look, struct ref_change **out)
-{
-	int r;
-
-	for (uint64_t older = 0;; older++) {
-		r = nth_newest(a, family, qualifier, look, older, out);
-		if (r < 0 || !*out || (*out)->ts == ts)
-			return r;
-	}
-}
-
 static int newest(struct applying *a, int family, struct bytes qualifier,
 		  struct ref_look *look, struct ref_change **out)
 {
@@ -94,9 +81,12 @@ static int check_holds(struct applying *a, const struct check *k)
 		return why(-EPERM, "the family %.*s is not declared",
 			   (int)k->family.len, (const char *)k->family.data);
 	look = ref_look_now(a->t, family);
-	r = check_is_of_version(k->op)
-		    ? version(a, family, k->qualifier, k->ts, &look, &at)
-		    : newest(a, family, k->qualifier, &look, &at);
+	if (check_is_of_version(k->op)) {
+		look.ts_min = k->ts;
+		look.ts_max = k->ts + 1;
+		look.whole = true;
+	}
+	r = newest(a, family, k->qualifier, &look, &at);
 	if (r < 0)
 		return r;
 	switch (k->op) {

@@ -434,6 +434,21 @@ TEST_IN(a_row_that_the_store_refuses_names_its_line, setup, teardown)
 }
 
 static const struct store_ops *real;
+static struct store_ops changed;
+
+/* The store goes by these from now on, until put_back_ops(). */
+static struct store_ops *change_ops(void)
+{
+	real = the.store->ops;
+	changed = *real;
+	the.store->ops = &changed;
+	return &changed;
+}
+
+static void put_back_ops(void)
+{
+	the.store->ops = real;
+}
 
 static int not_on_disk(struct table *t, struct mutation *m, size_t n,
 		       unsigned flags, size_t *done)
@@ -446,18 +461,15 @@ static int not_on_disk(struct table *t, struct mutation *m, size_t n,
 /* The rows are applied by then. */
 TEST_IN(rows_that_do_not_come_to_the_disk_are_told, setup, teardown)
 {
-	struct store_ops ops = *the.store->ops;
 	char value[16];
 
-	real = the.store->ops;
-	ops.mutate_many = not_on_disk;
-	the.store->ops = &ops;
+	change_ops()->mutate_many = not_on_disk;
 	assert_int_equal(
 		cells_import_feed(the.import, bytes_str("a\tf:q\t1\tone\n"
 							"b\tf:q\t1\ttwo\n")),
 		0);
 	assert_int_equal(cells_import_end(the.import), -EIO);
-	the.store->ops = real;
+	put_back_ops();
 	assert_non_null(strstr(store_why(), "the disk does not take it"));
 	assert_int_equal(value_of("a", value), 1);
 	assert_int_equal(value_of("b", value), 1);
@@ -509,12 +521,9 @@ static int feed(const char *line)
 /* Each line of a row in a write of its own. */
 TEST_IN(what_comes_line_by_line_is_asked_of_once, setup, teardown)
 {
-	struct store_ops ops = *the.store->ops;
 	char line[64];
 
-	real = the.store->ops;
-	ops.mutate_try = count_try;
-	the.store->ops = &ops;
+	change_ops()->mutate_try = count_try;
 	changes_tried = 0;
 	for (int i = 0; i < 300; i++) {
 		snprintf(line, sizeof(line), "r\tf:q%d\t%d\tx\n", i % 7, i);
@@ -524,7 +533,7 @@ TEST_IN(what_comes_line_by_line_is_asked_of_once, setup, teardown)
 	}
 	assert_in_range(changes_tried, 300, 600);
 	assert_int_equal(cells_import_end(the.import), 0);
-	the.store->ops = real;
+	put_back_ops();
 }
 
 static unsigned families_added;
@@ -538,18 +547,14 @@ static int count_family(struct table *t, struct bytes family)
 /* The store is another machine, it may be. */
 TEST_IN(a_family_that_is_there_is_not_asked_for, setup, teardown)
 {
-	struct store_ops ops = *the.store->ops;
-
 	assert_int_equal(feed("r\tf:q\t1\tx\nr\tg:q\t1\tx\n"), 0);
-	real = the.store->ops;
-	ops.add_family = count_family;
-	the.store->ops = &ops;
+	change_ops()->add_family = count_family;
 	families_added = 0;
 	assert_int_equal(feed("s\tf:q\t1\tx\ns\tg:q\t1\tx\n"), 0);
 	assert_int_equal(families_added, 0);
 	assert_int_equal(feed("s\th:q\t1\tx\n"), -EPERM);
 	assert_int_equal(families_added, 1);
-	the.store->ops = real;
+	put_back_ops();
 }
 
 TEST_IN(appends_that_are_too_much_together_are_refused_at_the_last, setup,

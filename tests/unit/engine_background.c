@@ -706,17 +706,22 @@ static void hear(void *arg, enum store_news what, const char *sentence)
 	snprintf(h->sentence, sizeof(h->sentence), "%s", sentence);
 }
 
+/* A store on that simulated disk, of which is heard. */
+static struct lsm *open_heard(struct os *os, struct heard *heard)
+{
+	the = on_disk(os);
+	the.options.news = hear;
+	the.options.news_arg = heard;
+	assert_int_equal(temp_open(&the), 0);
+	return lsm_of(the.store);
+}
+
 TEST(a_full_disk_is_told_in_words_and_so_is_room)
 {
 	struct os *os = sim_new(1);
 	struct heard heard = {0};
-	struct lsm *db;
+	struct lsm *db = open_heard(os, &heard);
 
-	the = on_disk(os);
-	the.options.news = hear;
-	the.options.news_arg = &heard;
-	assert_int_equal(temp_open(&the), 0);
-	db = lsm_of(the.store);
 	assert_int_equal(wal_prepare(db->wal), 0);
 	assert_int_equal(wal_lend(db->wal), 1);
 	full_tell(db);
@@ -736,13 +741,8 @@ TEST(a_sync_that_succeeds_fails_no_store)
 {
 	struct os *os = sim_new(1);
 	struct heard heard = {.what = STORE_NEWS_ROOM};
-	struct lsm *db;
+	struct lsm *db = open_heard(os, &heard);
 
-	the = on_disk(os);
-	the.options.news = hear;
-	the.options.news_arg = &heard;
-	assert_int_equal(temp_open(&the), 0);
-	db = lsm_of(the.store);
 	assert_int_equal(temp_put(&the, "r", "f", "q", TS_AUTO, "v"), 1);
 	assert_int_equal(store_sync(the.store), 0);
 	why(-EIO, "the disk is gone");

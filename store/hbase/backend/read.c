@@ -46,8 +46,8 @@ struct bytes hbase_length(struct bytes value)
 }
 
 /*
- * One column, as keys or with its value; the first version in *cell. With @ts the one of
- * that time, by a filter: the server asks it of what it would show without.
+ * One column, as keys or with its value; the first version in *cell. With @ts the version
+ * of that time: the server filters what it would show otherwise.
  */
 static int get_column(struct table *t, struct bytes row,
 		      const struct pb_column *column,
@@ -64,7 +64,7 @@ static int get_column(struct table *t, struct bytes row,
 	m.get.row = row;
 	m.get.columns = (struct proto_list){.items = column, .n = 1};
 	m.get.range = *range;
-	/* The server counts those that the filter leaves out. */
+	/* The server counts the versions that the filter leaves out, too. */
 	m.get.versions = ts ? INT32_MAX : versions;
 	if (ts)
 		filter_add_ts(&filters, *ts);

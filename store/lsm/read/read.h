@@ -19,7 +19,7 @@ int lsm_get(struct table *t, struct bytes row, struct bytes family,
 /* Which version of a column: within a range, behind so many newer ones. */
 struct column_look {
 	int64_t ts_min, ts_max;
-	bool whole; /* visibility.h */
+	bool whole; /* as in struct visible_spec */
 	uint32_t older;
 	const struct snapshot *snap;
 };

@@ -84,7 +84,7 @@ struct visible_spec {
 	const struct family_attrs *attrs;
 	int64_t now_ms;		/* the same for a whole scan */
 	int64_t ts_min, ts_max; /* ts_min <= ts < ts_max */
-	/* What is seen goes by all times: the range chooses of that. */
+	/* What is seen is decided without the range, which then chooses from it. */
 	bool whole;
 	uint32_t versions; /* newest per column; 0 = all kept */
 	bool raw;
