@@ -7,23 +7,25 @@
 # Loads tables of so many rows of one cell, 30 rows a prefix, into a store in DIR,
 # compacts and mounts it. A line for each way to ask: microseconds, the median of
 # 300 calls, by table; the first is stat(2) of a name that the kernel keeps, to
-# compare with. Then the streams, in cells a second: .cells read and written, beside the
-# engine's own scan and its writes of 1,000 cells (cellfs-bench), and beside
-# reading the same values as files.
+# compare with. A line more has the first entry of a directory of 30 in a filesystem that
+# does nothing else (mounts/null.c): what FUSE itself takes. Then the streams, in cells a
+# second: .cells read and written, beside the engine's own scan and its writes of 1,000
+# cells (cellfs-bench), and beside reading the same values as files.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
-	sed -n '2,13s/^# \{0,1\}//p' "$0" >&2
+	sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
 	exit 2
 fi
 build=$1 dir=$2
 shift 2
 [ $# -gt 0 ] || set -- 100000 1000000 10000000
-store=$dir/store mount=$dir/mnt
-mkdir -p "$mount"
+store=$dir/store mount=$dir/mnt null=$dir/null
+mkdir -p "$mount" "$null"
 # What is streamed is kept in memory, so that no disk is waited for.
 text=/dev/shm/bench-reach.$$
 trap 'fusermount3 -u "$mount" 2>/dev/null || true
+	fusermount3 -u "$null" 2>/dev/null || true
 	rm -rf "$store" "$dir/cells" "$dir/json" "$text"' EXIT
 
 for rows; do
@@ -64,6 +66,10 @@ line 'first entry of the table' first ''
 line '.prefix of 30 rows' list-each .prefix/0000100-
 line '.last/30' list-each .last/30
 line '.after/K/.first/30' list-each .after/0000100/.first/30
+"$build/tools/mount-null" "$null"
+"$build/tools/mount-calls" "$null" rows 30 mkdirs >"$dir/json"
+printf '%-28s %10s\n' 'null, first entry of 30' "$(median "$null" first)"
+printf '%-28s %10s\n' 'null, 30 entries' "$(median "$null" list-each)"
 
 # rate NAME CELLS COMMAND...: a line of cells a second. Ends all if that fails.
 rate() {

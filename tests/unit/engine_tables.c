@@ -801,6 +801,25 @@ BOTH(a_table_over_its_quota_takes_deletes_only)
 	assert_int_equal(table_mutate(the.table, &m[2], 0), 1);
 }
 
+/* The table is dropped, or its quota raised, behind the look at what was kept. */
+BOTH(a_quota_that_has_gone_meanwhile_refuses_nothing)
+{
+	struct lsm *db = lsm_of(the.store);
+	struct lsm_table *t = db->tables[0];
+
+	for (int dropped = 0; dropped < 2; dropped++) {
+		if (dropped)
+			assert_int_equal(store_table_drop(the.store,
+							  bytes_str("t"),
+							  false),
+					 0);
+		atomic_store(&t->quota_over, true);
+		atomic_store(&t->quota_seen, atomic_load(&db->generation) + 1);
+		assert_int_equal(temp_put(&the, "r", "f", "q", 1, "v"),
+				 dropped ? -ENOENT : 1);
+	}
+}
+
 TEST(what_was_written_before_a_snapshot_goes_is_there_without_it)
 {
 	struct os *os = sim_new(1), *after;

@@ -5,6 +5,13 @@
 
 #include "store/lsm/background/background.h"
 
+/* Under db->state. A dropped table is over none. */
+static bool is_over(const struct lsm_table *t)
+{
+	return t->now && t->now->schema.quota &&
+	       table_state_bytes(t->now) > t->now->schema.quota;
+}
+
 bool quota_is_over(struct lsm *db, struct lsm_table *t)
 {
 	/* One more, so that 0 is of none. */
@@ -15,8 +22,7 @@ bool quota_is_over(struct lsm *db, struct lsm_table *t)
 	if (atomic_load(&t->quota_seen) == now)
 		return atomic_load(&t->quota_over);
 	pthread_mutex_lock(&db->state);
-	over = t->now && t->now->schema.quota &&
-	       table_state_bytes(t->now) > t->now->schema.quota;
+	over = is_over(t);
 	atomic_store(&t->quota_over, over);
 	atomic_store(&t->quota_seen, atomic_load(&db->generation) + 1);
 	pthread_mutex_unlock(&db->state);
@@ -27,16 +33,21 @@ int quota_admit(struct lsm *db, struct lsm_table *t, const struct mutation *m)
 {
 	char name[TABLE_NAME_LEN_MAX + 1] = "";
 	uint64_t bytes = 0, quota = 0;
+	bool over;
 
 	if (!quota_is_over(db, t) || (m && only_deletes(m)))
 		return 0;
 	pthread_mutex_lock(&db->state);
-	if (t->now) {
+	/* What was kept may be of a moment ago. */
+	over = is_over(t);
+	if (over) {
 		strcpy(name, t->now->name);
 		bytes = table_state_bytes(t->now);
 		quota = t->now->schema.quota;
 	}
 	pthread_mutex_unlock(&db->state);
+	if (!over)
+		return 0;
 	return why(-ENOSPC,
 		   "the files of table %s have %" PRIu64
 		   " bytes, and its quota is %" PRIu64
