@@ -1,4 +1,4 @@
-#include "fs/kernel/schema_absent.h"
+#include "fs/memory/schema_absent.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -33,8 +33,8 @@
  *
  * Threads: any; the lock is innermost.
  */
-#ifndef CELLFS_FS_KERNEL_SCHEMA_ABSENT_H
-#define CELLFS_FS_KERNEL_SCHEMA_ABSENT_H
+#ifndef CELLFS_FS_MEMORY_SCHEMA_ABSENT_H
+#define CELLFS_FS_MEMORY_SCHEMA_ABSENT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
