@@ -78,10 +78,8 @@ struct newest {
 	struct entry e;
 	struct piece *piece; /* which its value lies in, in memory; or NULL */
 	bool found;
-	/* The one file that alone may have it, with nothing in memory. */
-	struct sstable *sole;
-	/* Else the deepest of those where much is found. */
-	struct sstable *deep;
+	/* Where much is found, the file that will have it; or NULL. */
+	struct sstable *likely;
 	uint64_t no; /* a bit each: files of level 0 that do not have it */
 	/* Where the row begins in files that may have it. */
 	struct {
@@ -112,13 +110,11 @@ static uint32_t question_tree(const struct question *q)
  * file. All are begun with, so that they are waited for once. Where there are
  * many files, most rows are in some.
  */
-static void look_ahead_in_files(struct newest *n, const struct levels *l,
-				bool in_memory)
+static void look_ahead_in_files(struct newest *n, const struct levels *l)
 {
 	const struct level *top = &l->level[0];
 	uint32_t asked = top->nfiles;
 	int first = l->begin ? l->begin : 1;
-	struct sstable *t = asked ? top->files[0] : NULL;
 
 	for (int i = first; i < l->end; i++) {
 		const struct level *lv = &l->level[i];
@@ -127,11 +123,10 @@ static void look_ahead_in_files(struct newest *n, const struct levels *l,
 		if (n->at[i] == lv->nfiles)
 			continue;
 		asked++;
-		n->deep = t = lv->files[n->at[i]];
+		n->likely = lv->files[n->at[i]];
 	}
-	n->sole = asked == 1 && !in_memory ? t : NULL;
-	if (n->sole || !n->question->expected)
-		n->deep = NULL;
+	if (!n->question->expected)
+		n->likely = NULL;
 	n->column.row_exists = asked > 2;
 	/* The first answer, of a filter of rows, is near. */
 	if (!n->column.row_exists)
@@ -159,9 +154,8 @@ static void approach(struct newest *n, const struct sstable *t)
  */
 static void approach_files(struct newest *n, const struct level *top)
 {
-	n->nnear = 0;
-	if (n->deep)
-		approach(n, n->deep);
+	if (n->likely)
+		approach(n, n->likely);
 	for (uint32_t i = 0; n->column.row_exists && i < top->nfiles; i++) {
 		if (i == ASKED_MAX)
 			break;
@@ -182,10 +176,10 @@ static void look_ahead(struct newest *n)
 	bool any = false;
 
 	n->token = 0;
-	n->deep = NULL;
+	n->likely = q->expected ? q->sole : NULL;
 	n->no = 0;
-	n->sole = q->sole;
-	if (n->sole)
+	n->nnear = 0;
+	if (q->sole)
 		return;
 	for (uint32_t i = 0; i < view->nmem; i++) {
 		if (memtable_empty(view->mem[i]))
@@ -195,7 +189,7 @@ static void look_ahead(struct newest *n)
 		any = true;
 		memtable_ahead_slot(view->mem[i], n->token);
 	}
-	look_ahead_in_files(n, view->levels[q->at], any);
+	look_ahead_in_files(n, view->levels[q->at]);
 	approach_files(n, &view->levels[q->at]->level[0]);
 	for (uint32_t i = 0; any && i < view->nmem; i++)
 		memtable_ahead_row(view->mem[i], n->token);
@@ -327,11 +321,9 @@ static int look_in_blocks(struct newest *n, struct sstable *t, bool expected)
  */
 static int look_in_file(struct newest *n, struct sstable *t)
 {
-	bool expected = t == n->deep || (t == n->sole && n->question->expected);
-
-	if (!expected && !sst_may_have_column(t, &n->column))
+	if (t != n->likely && !sst_may_have_column(t, &n->column))
 		return 0;
-	return look_in_blocks(n, t, expected);
+	return look_in_blocks(n, t, t == n->likely);
 }
 
 /*
@@ -368,8 +360,8 @@ static int look_in_files(struct newest *n, const struct levels *l)
 {
 	int r = 0;
 
-	if (n->sole)
-		return look_in_file(n, n->sole);
+	if (n->question->sole)
+		return look_in_file(n, n->question->sole);
 	for (int i = l->begin; r == 0 && i < l->end; i++)
 		r = look_in_level(n, &l->level[i], i);
 	return r;
@@ -415,7 +407,6 @@ static int get_newest(const struct question *q, struct cell *cell,
 				       .row_hash = q->row_hash};
 	n.found = false;
 	n.held = NULL;
-	n.nnear = 0;
 	look_ahead(&n);
 	for (uint32_t i = 0; r == 0 && !q->sole && i < view->nmem; i++)
 		r = look_in_memory(&n, view->mem[i]);
