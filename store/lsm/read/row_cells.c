@@ -31,13 +31,7 @@
 static void open_reader(struct lsm_scan *sc, struct family_scan *f)
 {
 	struct strips *st = &f->strips;
-	struct reader_spec spec = {
-		.visible = f->visible,
-		.os = sc->now_ms ? NULL : sc->db->os,
-		.alive = scan_alive(sc, f),
-		.columns = f->restricted ? &f->columns : NULL,
-		.seq = sc->seq,
-	};
+	const struct reader_spec spec = scan_reader(sc, f);
 
 	for (uint32_t i = 0; i < st->n; i++)
 		st->sources[i].cursor = &st->at[i].in.base;

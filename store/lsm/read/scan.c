@@ -44,11 +44,26 @@ int scan_find_certain(const struct lsm_scan *sc, struct family_scan *f)
 	return r < 0 ? r : 1;
 }
 
+/* Of a family that stands on one. */
+static struct bytes present_row(const struct lsm_scan *sc,
+				const struct family_scan *f)
+{
+	return sc->reversed ? f->reader.merge.base.row
+			    : f->strips.best->in.base.row;
+}
+
+/* Does the family stand on the present row? */
+static bool is_on_row(const struct lsm_scan *sc, const struct family_scan *f)
+{
+	return f->at_row && !f->damaged &&
+	       bytes_eq(present_row(sc, f), scan_key(sc));
+}
+
 /* Is nothing of the present row certain? */
 static bool row_lost(struct lsm_scan *sc)
 {
 	for (uint32_t i = 0; sc->as_of && i < sc->nfamilies; i++)
-		if (scan_on_row(sc, &sc->families[i]) && !sc->families[i].lost)
+		if (is_on_row(sc, &sc->families[i]) && !sc->families[i].lost)
 			return false;
 	return sc->as_of;
 }
@@ -91,14 +106,6 @@ static int advance(struct lsm_scan *sc, struct family_scan *f)
 	return f->damaged ? 0 : r;
 }
 
-/* Of a family that stands on one. */
-static struct bytes present_row(const struct lsm_scan *sc,
-				const struct family_scan *f)
-{
-	return sc->reversed ? f->reader.merge.base.row
-			    : f->strips.best->in.base.row;
-}
-
 /* The least row that a family stands on (reversed: the greatest). */
 static struct family_scan *best_row(struct lsm_scan *sc)
 {
@@ -120,18 +127,12 @@ static struct family_scan *best_row(struct lsm_scan *sc)
 	return best;
 }
 
-bool scan_on_row(const struct lsm_scan *sc, const struct family_scan *f)
-{
-	return f->at_row && !f->damaged &&
-	       bytes_eq(present_row(sc, f), scan_key(sc));
-}
-
 struct family_scan *scan_current(struct lsm_scan *sc)
 {
 	for (; sc->current < sc->nfamilies; sc->current++) {
 		struct family_scan *f = &sc->families[sc->current];
 
-		if (!scan_on_row(sc, f))
+		if (!is_on_row(sc, f))
 			continue;
 		sc->at = f->at;
 		return f;
@@ -147,7 +148,7 @@ int scan_next_row(struct lsm_scan *sc)
 		struct family_scan *f = &sc->families[i];
 		int r;
 
-		if (!f->fresh && (!sc->in_row || !scan_on_row(sc, f)))
+		if (!f->fresh && (!sc->in_row || !is_on_row(sc, f)))
 			continue;
 		r = advance(sc, f);
 		if (r < 0)

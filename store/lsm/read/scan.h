@@ -148,18 +148,20 @@ struct lsm_scan {
 	struct bytes names[RUN_NAMES];		 /* of a run, by their ids */
 };
 
-static inline bool scan_of_one_row(const struct scan_spec *spec)
+/*
+ * What the family's reader must know of the scan. What others have found holds for
+ * the family's present attributes.
+ */
+static inline struct reader_spec scan_reader(const struct lsm_scan *sc,
+					     const struct family_scan *f)
 {
-	return spec->row_start.len && !spec->row_start_exclusive &&
-	       spec->row_stop_inclusive &&
-	       bytes_eq(spec->row_start, spec->row_stop);
-}
-
-/* What others have found, which holds for the family's present attributes. */
-static inline struct alive *scan_alive(const struct lsm_scan *sc,
-				       const struct family_scan *f)
-{
-	return f->visible.attrs == &f->then ? NULL : &sc->db->alive;
+	return (struct reader_spec){
+		.visible = f->visible,
+		.os = sc->now_ms ? NULL : sc->db->os,
+		.alive = f->visible.attrs == &f->then ? NULL : &sc->db->alive,
+		.seq = sc->seq,
+		.columns = f->restricted ? &f->columns : NULL,
+	};
 }
 
 /* The present row's key, whose place may change with each row. */
@@ -170,8 +172,6 @@ static inline struct bytes scan_key(const struct lsm_scan *sc)
 
 /* Leaves the present row, goes to the next one that shows something. */
 int scan_next_row(struct lsm_scan *sc);
-/* Does the family stand on the present row? */
-bool scan_on_row(const struct lsm_scan *sc, const struct family_scan *f);
 /* Moves sc->current to the next family that stands on the row: it, or NULL. */
 struct family_scan *scan_current(struct lsm_scan *sc);
 /* The entry that the family's reader stands on. */

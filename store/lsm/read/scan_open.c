@@ -16,14 +16,8 @@
 /* Not zeroed, but for its three buffers. */
 static struct lsm_scan *scan_new(struct lsm *db, struct reader_slot *slot)
 {
-	struct lsm_scan *sc;
+	struct lsm_scan *sc = slot_take_scan(db, slot);
 
-	if (slot_is_own(db, slot)) {
-		sc = atomic_load_explicit(&slot->scan, memory_order_relaxed);
-		atomic_store_explicit(&slot->scan, NULL, memory_order_relaxed);
-	} else {
-		sc = atomic_exchange(&slot->scan, NULL);
-	}
 	if (!sc) {
 		sc = malloc(sizeof(*sc));
 		if (sc)
@@ -40,26 +34,12 @@ static void scan_free(struct lsm_scan *sc)
 	free(sc);
 }
 
-/* Keeps it for the next, if there is none; nobody else has an own slot's. */
-static bool keep_spare(struct lsm *db, struct reader_slot *slot,
-		       struct lsm_scan *sc)
-{
-	struct lsm_scan *none = NULL;
-
-	if (!slot_is_own(db, slot))
-		return atomic_compare_exchange_strong(&slot->scan, &none, sc);
-	if (atomic_load_explicit(&slot->scan, memory_order_relaxed))
-		return false;
-	atomic_store_explicit(&slot->scan, sc, memory_order_relaxed);
-	return true;
-}
-
 static void scan_spare(struct lsm *db, struct reader_slot *slot,
 		       struct lsm_scan *sc)
 {
 	if (sc->row_start.cap > SPARE_BUFFER_MAX ||
 	    sc->row_stop.cap > SPARE_BUFFER_MAX ||
-	    sc->row.cap > SPARE_BUFFER_MAX || !keep_spare(db, slot, sc))
+	    sc->row.cap > SPARE_BUFFER_MAX || !slot_keep_scan(db, slot, sc))
 		scan_free(sc);
 }
 
@@ -206,54 +186,31 @@ RARE static void family_times(const struct scan_spec *spec, struct bytes family,
 }
 
 /* As of the spec's moment: can the family tell? What it must know of it. */
-RARE static int family_past(const struct lsm_scan *sc,
-			    const struct scan_spec *spec,
-			    const struct family_schema *f,
-			    const struct history *lost, struct visible_spec *v)
+RARE static int family_past(const struct lsm_scan *sc, struct family_scan *f,
+			    const struct scan_spec *spec)
 {
-	struct history_rows rows = {
+	const struct history_rows rows = {
 		.min = sc->reversed ? spec->row_stop : spec->row_start,
 		.max = sc->reversed ? spec->row_start : spec->row_stop,
 		.max_inclusive = sc->reversed ? !spec->row_start_exclusive
 					      : spec->row_stop_inclusive,
 	};
-	uint64_t ttl = v->attrs->ttl_ms;
-	int r;
 
-	v->has_as_of = true;
-	v->as_of = spec->as_of;
-	v->versions = 1;
-	v->pushed_seq = lost->pushed_seq;
-	v->pushed_versions = lost->pushed_versions;
-	if (ttl < (uint64_t)sc->now_ms &&
-	    spec->as_of < sc->now_ms - (int64_t)ttl)
-		r = why(-ENODATA,
-			"what family %s held as of %lld has expired (ttl)",
-			f->name, (long long)spec->as_of);
-	else
-		r = history_tells(lost, &rows, spec->as_of);
-	if (r == -ENODATA && ts_of_seconds(spec->as_of))
-		why(r, "%s; a time is in milliseconds: that would be %lld",
-		    store_why(), (long long)ts_of_seconds(spec->as_of));
-	return r;
+	return visible_as_of(&f->visible, spec->as_of, f->name,
+			     &sc->view->levels[f->at]->lost, &rows);
 }
 
 /* A reader of a reversed scan, with cursors of its own. */
 RARE static int open_reader(struct lsm_scan *sc, struct family_scan *f)
 {
-	struct reader_spec rs = {
-		.visible = f->visible,
-		.os = sc->now_ms ? NULL : sc->db->os,
-		.alive = scan_alive(sc, f),
-		.seq = sc->seq,
-		.row_min = buf_bytes(&sc->row_stop),
-		.row_max = buf_bytes(&sc->row_start),
-		.columns = f->restricted ? &f->columns : NULL,
-		.memory = sc->memory,
-		.memory_bytes = f == sc->families ? sizeof(sc->memory) : 0,
-	};
-	int r = reader_open(&f->reader, sc->view, f->at, &rs);
+	struct reader_spec rs = scan_reader(sc, f);
+	int r;
 
+	rs.row_min = buf_bytes(&sc->row_stop);
+	rs.row_max = buf_bytes(&sc->row_start);
+	rs.memory = sc->memory;
+	rs.memory_bytes = f == sc->families ? sizeof(sc->memory) : 0;
+	r = reader_open(&f->reader, sc->view, f->at, &rs);
 	f->strips.n = 0;
 	f->strips.memory = NULL;
 	f->strips.dead = 0;
@@ -295,10 +252,7 @@ static int prepare_family(struct lsm_scan *sc, struct family_scan *f,
 			    f->visible.attrs->ttl_ms != TTL_FOREVER))
 		sc->now_ms = os_now_ms(sc->db->os);
 	f->visible.now_ms = sc->now_ms;
-	return spec->has_as_of
-		       ? family_past(sc, spec, schema,
-				     &sc->view->levels[at]->lost, &f->visible)
-		       : 0;
+	return spec->has_as_of ? family_past(sc, f, spec) : 0;
 }
 
 /* All columns (@whole) of the family, or @count that the spec names. */
@@ -369,7 +323,9 @@ static int open_bounded(struct lsm_scan *sc, const struct scan_spec *spec)
 	int r;
 
 	/* A row is the same in both directions. */
-	sc->one_row = scan_of_one_row(spec);
+	sc->one_row = spec->row_start.len && !spec->row_start_exclusive &&
+		      spec->row_stop_inclusive &&
+		      bytes_eq(spec->row_start, spec->row_stop);
 	sc->reversed = spec->reversed && !sc->one_row;
 	sc->start_exclusive = spec->row_start_exclusive;
 	sc->stop_inclusive = spec->row_stop_inclusive;

@@ -42,6 +42,7 @@
 #define CELLFS_STORE_LSM_RULES_VISIBILITY_H
 
 #include "store/lsm/base/cursor.h"
+#include "store/lsm/base/history.h"
 #include "store/value/schema.h"
 
 /*
@@ -135,6 +136,14 @@ static inline bool visible_all(const struct visible_spec *s, uint64_t seq,
 	       (rows || (k->simple &&
 			 k->copies <= versions_shown(s->attrs, s->versions)));
 }
+
+/*
+ * Has the reader, whose time and attributes are set, see @family as of a moment. 0;
+ * -ENODATA with a sentence: what it held then has expired, or the @lost parts of the
+ * tree's past concern the @rows.
+ */
+int visible_as_of(struct visible_spec *s, int64_t as_of, struct bytes family,
+		  const struct history *lost, const struct history_rows *rows);
 
 struct visible;
 

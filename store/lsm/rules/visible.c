@@ -6,6 +6,7 @@
 #include "store/lsm/base/column.h"
 #include "store/lsm/rules/tombstones.h"
 #include "store/lsm/rules/version_count.h"
+#include "store/value/why.h"
 
 /* Entries of a finished column that are stepped over before a seek. */
 #define STEPS_MAX 4
@@ -739,6 +740,30 @@ int64_t visible_expired_before(const struct family_attrs *a, int64_t now_ms)
 	    __builtin_sub_overflow(now_ms, (int64_t)a->ttl_ms, &before))
 		return INT64_MIN;
 	return before;
+}
+
+int visible_as_of(struct visible_spec *s, int64_t as_of, struct bytes family,
+		  const struct history *lost, const struct history_rows *rows)
+{
+	int64_t meant = ts_of_seconds(as_of);
+	int r;
+
+	s->has_as_of = true;
+	s->as_of = as_of;
+	s->versions = 1;
+	s->pushed_seq = lost->pushed_seq;
+	s->pushed_versions = lost->pushed_versions;
+	if (as_of < visible_expired_before(s->attrs, s->now_ms))
+		r = why(-ENODATA,
+			"what family %.*s held as of %lld has expired (ttl)",
+			(int)family.len, (const char *)family.data,
+			(long long)as_of);
+	else
+		r = history_tells(lost, rows, as_of);
+	if (r == -ENODATA && meant)
+		why(r, "%s; a time is in milliseconds: that would be %lld",
+		    store_why(), (long long)meant);
+	return r;
 }
 
 int visible_new(const struct visible_spec *spec, struct visible **out)

@@ -152,6 +152,33 @@ static inline void superversion_give(struct lsm *db, struct reader_slot *s,
 		superversion_given(db, k);
 }
 
+/* Of a scan that has ended, for the next one of the slot; NULL: there is none. */
+static inline struct lsm_scan *slot_take_scan(const struct lsm *db,
+					      struct reader_slot *s)
+{
+	struct lsm_scan *sc;
+
+	if (!slot_is_own(db, s))
+		return atomic_exchange(&s->scan, NULL);
+	sc = atomic_load_explicit(&s->scan, memory_order_relaxed);
+	atomic_store_explicit(&s->scan, NULL, memory_order_relaxed);
+	return sc;
+}
+
+/* False: the slot has one. */
+static inline bool slot_keep_scan(const struct lsm *db, struct reader_slot *s,
+				  struct lsm_scan *sc)
+{
+	struct lsm_scan *none = NULL;
+
+	if (!slot_is_own(db, s))
+		return atomic_compare_exchange_strong(&s->scan, &none, sc);
+	if (atomic_load_explicit(&s->scan, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&s->scan, sc, memory_order_relaxed);
+	return true;
+}
+
 static inline bool reader_expects(const struct reader_slot *s)
 {
 	return atomic_load_explicit(&s->found, memory_order_relaxed);
