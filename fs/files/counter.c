@@ -201,8 +201,8 @@ static int counter_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 			size_t size, off_t off)
 {
 	struct counter *c = (struct counter *)f;
+	struct bytes part;
 	char text[32];
-	size_t at, n;
 	int r;
 
 	r = patience_lock(&c->lock);
@@ -211,16 +211,15 @@ static int counter_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	r = end_line(fs, c, 0);
 	if (r == 0)
 		r = load(c);
-	n = (size_t)snprintf(text, sizeof(text), "%lld\n", (long long)c->value);
-	at = (size_t)((uint64_t)off >= c->base ? (uint64_t)off - c->base
-					       : (uint64_t)off);
+	snprintf(text, sizeof(text), "%lld\n", (long long)c->value);
+	part = bytes_part(
+		bytes_str(text),
+		(uint64_t)off - ((uint64_t)off >= c->base ? c->base : 0), size);
 	pthread_mutex_unlock(&c->lock);
 	changed_wait_put(fs, &c->place);
 	if (r < 0)
 		return r;
-	at = at < n ? at : n;
-	n = n - at < size ? n - at : size;
-	fuse_reply_buf(req, text + at, n);
+	fuse_reply_buf(req, (const char *)part.data, part.len);
 	return 0;
 }
 

@@ -329,30 +329,17 @@ bool reader_stat_older(struct fs *fs, const struct place *p,
 	       older->st_size != st->st_size;
 }
 
-static void reply(struct fs *fs, fuse_req_t req, const struct reader *rd,
-		  size_t size, off_t off)
-{
-	struct bytes value = content(rd);
-	size_t len = value.len;
-
-	if (off < 0 || (uint64_t)off >= len) {
-		fuse_reply_buf(req, NULL, 0);
-		return;
-	}
-	if (size > len - (size_t)off)
-		size = len - (size_t)off;
-	atomic_fetch_add_explicit(&fs->bytes_read, size, memory_order_relaxed);
-	fuse_reply_buf(req, (const char *)value.data + off, size);
-}
-
 static int reader_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 		       size_t size, off_t off)
 {
 	struct reader *rd = (struct reader *)f;
+	struct bytes part = bytes_part(content(rd), (uint64_t)off, size);
 
 	if (rd->cached && !rd->used)
 		rd->used = true;
-	reply(fs, req, rd, size, off);
+	atomic_fetch_add_explicit(&fs->bytes_read, part.len,
+				  memory_order_relaxed);
+	fuse_reply_buf(req, (const char *)part.data, part.len);
 	return 0;
 }
 

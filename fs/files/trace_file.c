@@ -70,7 +70,7 @@ static int trace_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 {
 	struct trace_file *tf = (struct trace_file *)f;
 	struct buf out = {0};
-	size_t left;
+	struct bytes part;
 	int r;
 
 	if (!tf->watches)
@@ -78,11 +78,10 @@ static int trace_file_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	pthread_mutex_lock(&tf->lock);
 	r = take_lines(fs, tf, req, size);
 	if (r >= 0) {
-		left = tf->lines.len - tf->given;
-		left = left < size ? left : size;
-		r = buf_append(&out, tf->lines.data + tf->given, left);
+		part = bytes_part(buf_bytes(&tf->lines), tf->given, size);
+		r = buf_append(&out, part.data, part.len);
 		if (r == 0)
-			tf->given += left;
+			tf->given += part.len;
 	}
 	pthread_mutex_unlock(&tf->lock);
 	if (r >= 0)

@@ -373,6 +373,7 @@ static int writer_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 {
 	struct writer *w = writer_of(f);
 	struct buf all = {0};
+	struct bytes part;
 	int err;
 
 	err = patience_lock(&w->lock);
@@ -381,22 +382,17 @@ static int writer_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	if (w->tail) {
 		err = writer_read_tail(w, &all);
 	} else {
-		struct bytes part;
-
 		err = writer_load(w);
-		part = draft_read(&w->draft, (uint64_t)off, size);
+		part = bytes_part(buf_bytes(&w->draft.content), (uint64_t)off,
+				  size);
 		if (!err)
 			err = buf_set(&all, part);
 		off = 0;
 	}
 	pthread_mutex_unlock(&w->lock);
-	if (!err) {
-		size_t at = (uint64_t)off < all.len ? (size_t)off : all.len;
-		size_t left = all.len - at;
-
-		fuse_reply_buf(req, all.len ? (char *)all.data + at : NULL,
-			       left < size ? left : size);
-	}
+	part = bytes_part(buf_bytes(&all), (uint64_t)off, size);
+	if (!err)
+		fuse_reply_buf(req, (const char *)part.data, part.len);
 	buf_free(&all);
 	return err;
 }

@@ -117,13 +117,3 @@ int draft_set(struct draft *d, struct bytes data)
 	d->content.len = data.len;
 	return 0;
 }
-
-struct bytes draft_read(const struct draft *d, uint64_t off, size_t n)
-{
-	size_t len = d->content.len;
-
-	if (off >= len)
-		return bytes_of(NULL, 0);
-	len -= (size_t)off;
-	return bytes_of(d->content.data + off, n < len ? n : len);
-}

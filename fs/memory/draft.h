@@ -42,7 +42,4 @@ int draft_set(struct draft *d, struct bytes data);
  */
 struct piece *draft_offer(struct draft *d);
 
-/* The content from @off on, at most @n bytes. */
-struct bytes draft_read(const struct draft *d, uint64_t off, size_t n);
-
 #endif

@@ -387,18 +387,14 @@ ssize_t scratch_read(struct scratch *s, uint64_t node, void *out, size_t n,
 		     uint64_t off)
 {
 	struct file *f = lock_file(s, node);
-	ssize_t r = 0;
+	struct bytes part = {0};
 
-	if (!f) {
-		r = -ESTALE;
-	} else if (off < f->content.len && n) {
-		size_t left = f->content.len - (size_t)off;
-
-		r = (ssize_t)(n < left ? n : left);
-		memcpy(out, f->content.data + off, (size_t)r);
-	}
+	if (f)
+		part = bytes_part(buf_bytes(&f->content), off, n);
+	if (part.len)
+		memcpy(out, part.data, part.len);
 	pthread_mutex_unlock(&s->lock);
-	return r;
+	return f ? (ssize_t)part.len : -ESTALE;
 }
 
 int scratch_write(struct scratch *s, uint64_t node, struct bytes data,

@@ -184,6 +184,15 @@ static inline bool bytes_eq(struct bytes a, struct bytes b)
 	return a.len == b.len && bytes_same(a.data, b.data, a.len);
 }
 
+/* What of @all lies within @n bytes from @off on. */
+static inline struct bytes bytes_part(struct bytes all, uint64_t off, size_t n)
+{
+	if (off >= all.len)
+		return bytes_of(NULL, 0);
+	all.len -= (size_t)off;
+	return bytes_of(all.data + off, n < all.len ? n : all.len);
+}
+
 static inline bool bytes_has_prefix(struct bytes s, struct bytes prefix)
 {
 	return s.len >= prefix.len &&
