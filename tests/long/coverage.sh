@@ -18,7 +18,7 @@ tests=(wal wal_crash wal_damage wal_direct wal_kept wal_replay wal_salvage wal_s
 	catalog catalog_bytes catalog_crash catalog_damage manifest_old levels history alive alive_kept merge runs visibility
 	visibility_random compaction damage damage_every repair repair_every clone
 	sstable sst_check sst_damage sst_format sst_index sst_threads sst_writer block bloom bare schema bytes cells name remote remote_wire hold
-	moments rolled store shape namespace no_memory no_memory_check
+	moments moments_log rolled store shape namespace no_memory no_memory_check
 	fuzz-catalog fuzz-manifest_old fuzz-record fuzz-schema fuzz-wal
 	fuzz-block fuzz-sstable fuzz-name fuzz-cells fuzz-export fuzz-served
 	fuzz-reply model model-classic model-threads hbase hbase-flush
