@@ -397,24 +397,27 @@ static int writer_read(struct fs *fs, struct open_file *f, fuse_req_t req,
 	return err;
 }
 
-/* REQUIRES: lock. */
-static int may_change(const struct writer *w)
+/* Takes the lock for who changes the file: 0, or an error without the lock. */
+static int lock_to_change(struct writer *w)
 {
-	return w->state == WRITER_MOVED ? scratch_say_moved() : 0;
+	int err = patience_lock(&w->lock);
+
+	if (err || w->state != WRITER_MOVED)
+		return err;
+	pthread_mutex_unlock(&w->lock);
+	return scratch_say_moved();
 }
 
 static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
 			off_t off, int flags)
 {
 	struct writer *w = writer_of(f);
-	int err;
+	int err = lock_to_change(w);
 
-	err = patience_lock(&w->lock);
 	if (err)
 		return err;
-	err = may_change(w);
-	if (err || w->broken) {
-		err = err ? err : repeat_failure(w);
+	if (w->broken) {
+		err = repeat_failure(w);
 		pthread_mutex_unlock(&w->lock);
 		return err;
 	}
@@ -433,14 +436,11 @@ static int writer_write(struct fs *fs, struct open_file *f, struct bytes data,
 static int writer_truncate(struct fs *fs, struct open_file *f, off_t size)
 {
 	struct writer *w = writer_of(f);
-	int err;
+	int err = lock_to_change(w);
 
-	err = patience_lock(&w->lock);
 	if (err)
 		return err;
-	err = may_change(w);
-	if (!err)
-		err = writer_truncate_draft(w, (uint64_t)size);
+	err = writer_truncate_draft(w, (uint64_t)size);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
@@ -449,13 +449,11 @@ static int writer_extend(struct fs *fs, struct open_file *f, off_t size)
 {
 	struct writer *w = writer_of(f);
 	uint64_t now = 0;
-	int err;
+	int err = lock_to_change(w);
 
-	err = patience_lock(&w->lock);
 	if (err)
 		return err;
-	err = may_change(w);
-	if (!err && !w->tail)
+	if (!w->tail)
 		err = writer_load(w);
 	if (!err)
 		err = writer_draft_size(w, &now);

@@ -61,9 +61,10 @@ static inline struct writer *writer_of(struct open_file *f)
 	return (struct writer *)((char *)f - offsetof(struct writer, file));
 }
 
-static inline void writer_unref(struct writer *w)
+static inline void writer_unref(struct writer *w) /* NULL is nothing */
 {
-	open_file_drop(&w->file);
+	if (w)
+		open_file_drop(&w->file);
 }
 
 void writer_free(struct open_file *f);

@@ -72,6 +72,16 @@ static struct writer *writer_next(struct fs *fs, uint64_t node,
 	return (struct writer *)n;
 }
 
+/* The same for who goes over all: the reference to @last is given back. */
+static struct writer *writer_after(struct fs *fs, uint64_t node,
+				   struct writer *last)
+{
+	struct writer *next = writer_next(fs, node, last);
+
+	writer_unref(last);
+	return next;
+}
+
 int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st)
 {
 	struct scratch_attr a;
@@ -90,15 +100,13 @@ int writer_stat_scratch(struct fs *fs, uint64_t node, struct stat *st)
 
 int writer_stat_pending(struct fs *fs, uint64_t node, struct stat *st)
 {
-	struct writer *w, *next;
+	struct writer *w = NULL;
 	int64_t size = -1;
 
-	for (w = writer_next(fs, node, NULL); w; w = next) {
+	while ((w = writer_after(fs, node, w))) {
 		int64_t pending = w->pending_size;
 
 		size = pending > size ? pending : size;
-		next = writer_next(fs, node, w);
-		writer_unref(w);
 	}
 	if (size < 0)
 		return 0;
@@ -137,11 +145,11 @@ static int size_of(struct writer *w, uint64_t *size, bool *fresh)
 int writer_stat_draft(struct fs *fs, const struct place *p,
 		      const struct open_file *f, pid_t asker, struct stat *st)
 {
-	bool handle = f && f->ops == &writer_ops;
-	struct writer *w, *next;
+	bool handle = f && f->ops == &writer_ops, last = false;
+	struct writer *w = NULL;
 	int r = 0;
 
-	for (w = writer_next(fs, p->node, NULL); w; w = next) {
+	while (!last && (w = writer_after(fs, p->node, w))) {
 		bool own = handle ? &w->file == f : is_opener(w, asker);
 		bool fresh = false, best;
 		uint64_t size = 0;
@@ -163,9 +171,9 @@ int writer_stat_draft(struct fs *fs, const struct place *p,
 			place_stat_size(st, size);
 		if (has < 0 || best || p->detached)
 			r = has ? has : r;
-		next = best || has < 0 ? NULL : writer_next(fs, p->node, w);
-		writer_unref(w);
+		last = best || has < 0;
 	}
+	writer_unref(w);
 	return r;
 }
 
@@ -183,14 +191,12 @@ bool writer_wants(struct fs *fs, uint64_t node)
 
 bool writer_makes(struct fs *fs, uint64_t node, pid_t asker)
 {
-	struct writer *w, *next;
+	struct writer *w = NULL;
 	bool makes = false;
 
-	for (w = writer_next(fs, node, NULL); w; w = next) {
+	while (!makes && (w = writer_after(fs, node, w)))
 		makes = w->pending_size >= 0 && is_opener(w, asker);
-		next = makes ? NULL : writer_next(fs, node, w);
-		writer_unref(w);
-	}
+	writer_unref(w);
 	return makes;
 }
 
@@ -213,22 +219,22 @@ void writer_note_flush(struct writer *w)
 static uint64_t hidden_until(struct fs *fs, uint64_t node, pid_t asker,
 			     bool *hidden)
 {
-	struct writer *w, *next;
+	struct writer *w = NULL;
+	bool own = false;
 	uint64_t until = 0;
 
 	*hidden = false;
-	for (w = writer_next(fs, node, NULL); w; w = next) {
-		if (w->pending_size >= 0) {
-			uint64_t flushed = w->flushed_ns;
+	while (!own && (w = writer_after(fs, node, w))) {
+		uint64_t flushed = w->flushed_ns;
 
-			*hidden = !is_opener(w, asker);
-			if (flushed && flushed + RELEASE_WAIT_NS > until)
-				until = flushed + RELEASE_WAIT_NS;
-		}
-		next = *hidden || w->pending_size < 0 ? writer_next(fs, node, w)
-						      : NULL;
-		writer_unref(w);
+		if (w->pending_size < 0)
+			continue;
+		own = is_opener(w, asker);
+		*hidden = !own;
+		if (flushed && flushed + RELEASE_WAIT_NS > until)
+			until = flushed + RELEASE_WAIT_NS;
 	}
+	writer_unref(w);
 	return until;
 }
 
@@ -259,18 +265,17 @@ static uint64_t closing_until(struct fs *fs, uint64_t node, pid_t asker,
 			      bool *open)
 {
 	uint64_t until = UINT64_MAX;
-	struct writer *w, *next;
+	struct writer *w = NULL;
 
 	*open = false;
-	for (w = writer_next(fs, node, NULL); w; w = next) {
+	while (until && (w = writer_after(fs, node, w))) {
 		uint64_t flushed = w->flushed_ns;
 		uint64_t end = flushed ? flushed + CLOSING_WAIT_NS : 0;
 
 		*open = true;
 		until = end < until ? end : until;
-		next = until ? writer_next(fs, node, w) : NULL;
-		writer_unref(w);
 	}
+	writer_unref(w);
 	return until;
 }
 
