@@ -50,22 +50,28 @@ void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	      struct fuse_file_info *fi);
-void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
-		struct fuse_file_info *fi);
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		  off_t len, struct fuse_file_info *fi);
 
-/* ops_change.c */
+/* ops_setattr.c */
+void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+		struct fuse_file_info *fi);
+
+/* ops_make.c */
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	      dev_t rdev);
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
-void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
-void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
-void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
-	       fuse_ino_t newparent, const char *newname, unsigned flags);
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t newparent,
 	     const char *newname);
 void op_symlink(fuse_req_t req, const char *link, fuse_ino_t parent,
 		const char *name);
+
+/* ops_remove.c */
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+
+/* ops_rename.c */
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
+	       fuse_ino_t newparent, const char *newname, unsigned flags);
 
 #endif

@@ -67,12 +67,8 @@ void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync,
 		 struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_begin(req);
-	int r = fs_sync(fs);
 
-	if (r < 0)
-		fs_reply_err(req, "fsyncdir", ino, NULL, r);
-	else
-		fuse_reply_err(req, 0);
+	fs_reply(req, "fsyncdir", ino, NULL, fs_sync(fs));
 }
 
 /* Adds an entry to the buffer if it fits; returns its size. */

@@ -68,12 +68,9 @@ static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
 static void reply_removed(fuse_req_t req, const char *op, uint64_t parent,
 			  const char *name, int r)
 {
-	if (r) {
-		fs_reply_err(req, op, parent, name, r);
-		return;
-	}
-	changed_entries(fs_of(req), parent);
-	fuse_reply_err(req, 0);
+	if (!r)
+		changed_entries(fs_of(req), parent);
+	fs_reply(req, op, parent, name, r);
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)

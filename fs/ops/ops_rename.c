@@ -694,10 +694,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
 
 	believe_neither(fs, parent, newparent);
 	r = do_rename(fs, req, parent, name, newparent, newname, flags);
-	if (r) {
+	if (r)
 		tell_failed(fs, parent, newparent);
-		fs_reply_err(req, "rename", parent, name, r);
-	} else {
-		fuse_reply_err(req, 0);
-	}
+	fs_reply(req, "rename", parent, name, r);
 }

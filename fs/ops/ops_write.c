@@ -167,14 +167,6 @@ void op_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
 		fuse_reply_ioctl(req, 0, NULL, 0);
 }
 
-static void reply(fuse_req_t req, const char *op, fuse_ino_t ino, int r)
-{
-	if (r)
-		fs_reply_err(req, op, ino, NULL, r);
-	else
-		fuse_reply_err(req, 0);
-}
-
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_begin(req);
@@ -184,7 +176,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (f && f->ops->flush)
 		r = f->ops->flush(fs, f);
 	open_file_drop(f);
-	reply(req, "close", ino, r);
+	fs_reply(req, "close", ino, NULL, r);
 }
 
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
@@ -200,7 +192,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync,
 	/* Other descriptors may have written the file: sync all writes. */
 	if (!r)
 		r = fs_sync(fs);
-	reply(req, "fsync", ino, r);
+	fs_reply(req, "fsync", ino, NULL, r);
 }
 
 static int extend(struct fs *fs, uint64_t fh, off_t size)
@@ -228,5 +220,5 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t off,
 		r = -EFBIG;
 	else
 		r = extend(fs, fi->fh, end);
-	reply(req, "fallocate", ino, r);
+	fs_reply(req, "fallocate", ino, NULL, r);
 }

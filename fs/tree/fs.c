@@ -126,3 +126,12 @@ void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
 	fs_replied = err;
 	fuse_reply_err(req, -err);
 }
+
+void fs_reply(fuse_req_t req, const char *op, uint64_t node, const char *name,
+	      int r)
+{
+	if (r < 0)
+		fs_reply_err(req, op, node, name, r);
+	else
+		fuse_reply_err(req, 0);
+}

@@ -178,5 +178,8 @@ void fs_note_error(struct fs *fs, const char *op, uint64_t node,
  */
 void fs_reply_err(fuse_req_t req, const char *op, uint64_t node,
 		  const char *name, int err);
+/* The same of an operation that replies nothing else: @r is 0 or its error. */
+void fs_reply(fuse_req_t req, const char *op, uint64_t node, const char *name,
+	      int r);
 
 #endif
