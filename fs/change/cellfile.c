@@ -38,7 +38,8 @@ int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max)
 	}
 	if (r <= 0)
 		return r ? r : -ENOENT;
-	*len_max = attrs.max_value;
+	if (len_max)
+		*len_max = attrs.max_value;
 	return 0;
 }
 

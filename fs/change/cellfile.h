@@ -15,8 +15,8 @@
 
 /*
  * Can the column be written at all? Declares the family in an open table. 0
- * and its longest value; -EPERM when the table is fixed; -EROFS and what else
- * makes the store refuse writes.
+ * and its longest value, if @len_max is not NULL; -EPERM when the table is fixed;
+ * -EROFS and what else makes the store refuse writes.
  */
 int cellfile_writable(struct fs *fs, const struct place *p, size_t *len_max);
 

@@ -29,13 +29,11 @@ static const struct file_ops counter_ops;
 
 int counter_open(struct fs *fs, struct place *p, struct fuse_file_info *fi)
 {
+	bool writes = (fi->flags & O_ACCMODE) != O_RDONLY;
+	int r = writes ? cellfile_writable(fs, p, NULL) : 0;
 	struct counter *c;
-	size_t len_max;
-	int r = 0;
 
-	if ((fi->flags & O_ACCMODE) != O_RDONLY)
-		r = cellfile_writable(fs, p, &len_max);
-	if (r == 0 && (fi->flags & O_ACCMODE) != O_RDONLY)
+	if (r == 0 && writes)
 		r = cellfile_takes_put(p);
 	if (r < 0)
 		return r;

@@ -108,18 +108,22 @@ int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file)
 	return r < 0 ? r : 0;
 }
 
-int entry_add_cell(struct fs *fs, struct place *child,
-		   struct fuse_entry_param *e)
+int entry_add(struct fs *fs, struct place *child, struct fuse_entry_param *e)
 {
 	struct stat st;
-	size_t len_max;
-	int r = cellfile_writable(fs, child, &len_max);
+	int r = place_stat_blank(fs, child, &st);
 
-	if (!r)
-		r = place_stat_blank(fs, child, &st);
 	if (r <= 0)
 		return r ? r : -ENOENT;
 	return fs_entry(fs, child->parent, child, &st, e);
+}
+
+int entry_add_cell(struct fs *fs, struct place *child,
+		   struct fuse_entry_param *e)
+{
+	int r = cellfile_writable(fs, child, NULL);
+
+	return r ? r : entry_add(fs, child, e);
 }
 
 int entry_may_be_scratch(struct fs *fs, const struct place *dir,

@@ -38,9 +38,11 @@ void entry_saw(struct fs *fs, const struct place *file, uint64_t last);
  */
 int entry_stays(struct fs *fs, fuse_req_t req, const struct place *file);
 /*
- * Makes the node of a cell's file that is not there yet, as an empty file, where such
- * a cell may be put. Sets child->node, which is counted for the reply @e.
+ * Makes the node of what is not there yet, with the attributes that all such have.
+ * Sets child->node, which is counted for the reply @e.
  */
+int entry_add(struct fs *fs, struct place *child, struct fuse_entry_param *e);
+/* The same of a cell's file, which is empty, where such a cell may be put. */
 int entry_add_cell(struct fs *fs, struct place *child,
 		   struct fuse_entry_param *e);
 /*

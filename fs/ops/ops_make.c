@@ -95,17 +95,11 @@ static int make_snapshot(struct fs *fs, struct place *dir, struct place *child,
 static int make_directory(struct fs *fs, struct place *child,
 			  struct fuse_entry_param *e)
 {
-	struct stat st;
-	size_t len_max;
-	int r = 0;
+	int r = child->kind == NODE_FAMILY ? cellfile_writable(fs, child, NULL)
+					   : 0;
 
-	if (child->kind == NODE_FAMILY)
-		r = cellfile_writable(fs, child, &len_max);
 	if (!r)
-		r = place_stat_blank(fs, child, &st);
-	if (r <= 0)
-		return r ? r : -ENOENT;
-	r = fs_entry(fs, child->parent, child, &st, e);
+		r = entry_add(fs, child, e);
 	if (r)
 		return r;
 	r = directories_make(fs, child);

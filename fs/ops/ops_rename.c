@@ -386,8 +386,7 @@ static int to_other_row(const struct move *mv)
 
 static int cell_to_cell(struct fs *fs, const struct move *mv)
 {
-	size_t len_max;
-	int r = cellfile_writable(fs, &mv->to, &len_max);
+	int r = cellfile_writable(fs, &mv->to, NULL);
 
 	if (r)
 		return r;
@@ -518,7 +517,6 @@ static int move_snapshot(struct fs *fs, const struct move *mv)
 
 static int move_directory(struct fs *fs, const struct move *mv)
 {
-	size_t len_max;
 	int r;
 
 	if (mv->from.kind == NODE_TABLE)
@@ -549,7 +547,7 @@ static int move_directory(struct fs *fs, const struct move *mv)
 		r = check_empty(fs, &mv->to);
 	else
 		r = mv->to.kind == NODE_FAMILY
-			    ? cellfile_writable(fs, &mv->to, &len_max)
+			    ? cellfile_writable(fs, &mv->to, NULL)
 			    : 0;
 	if (r)
 		return r;
