@@ -215,14 +215,23 @@ int cellfile_put(struct fs *fs, const struct place *p, struct bytes value,
 	return r;
 }
 
+/* The put of @p that has the value of @was, and ends when that does. */
+static struct change copy_of(struct fs *fs, const struct place *p,
+			     const struct cell *was, int64_t ts)
+{
+	struct change c = change_of(p, CHANGE_PUT, ts);
+
+	c.value = was->value;
+	c.ttl_ms = cellfile_ttl_left(fs, was, ts);
+	return c;
+}
+
 int cellfile_copy(struct fs *fs, const struct place *p, const struct cell *was,
 		  unsigned flags)
 {
-	struct change c = change_of(p, CHANGE_PUT, put_ts(p, -1));
+	struct change c = copy_of(fs, p, was, put_ts(p, -1));
 	int r = cellfile_copyable(was);
 
-	c.value = was->value;
-	c.ttl_ms = cellfile_ttl_left(fs, was, c.ts);
 	return r ? r : put_change(fs, p, &c, false, flags);
 }
 
@@ -567,27 +576,15 @@ static int delete_newest(struct fs *fs, const struct place *p)
 	return r;
 }
 
-static int delete_file(struct fs *fs, const struct place *p,
-		       const struct check *check)
-{
-	struct change c;
-
-	switch (p->kind) {
-	case NODE_VERSION:
-		c = change_of(p, CHANGE_DELETE, p->ts);
-		return mutate_one(fs, p, &c, check, 0);
-	case NODE_LATEST:
-		return delete_newest(fs, p);
-	default:
-		c = change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
-		return mutate_one(fs, p, &c, check, 0);
-	}
-}
-
+/* @check is of a version or of F:Q; of the newest the store is asked first. */
 static int delete_if(struct fs *fs, const struct place *p,
 		     const struct check *check)
 {
-	int r = delete_file(fs, p, check);
+	bool version = p->kind == NODE_VERSION;
+	struct change c = version ? change_of(p, CHANGE_DELETE, p->ts)
+				  : change_of(p, CHANGE_DELETE_COLUMN, TS_AUTO);
+	int r = p->kind == NODE_LATEST ? delete_newest(fs, p)
+				       : mutate_one(fs, p, &c, check, 0);
 
 	return r < 0 ? r : r == 0 ? -ENOENT : 0;
 }
@@ -740,12 +737,9 @@ static int add_version(struct fs *fs, struct move *mv, struct onto *o,
 	/* The delete is the first change. */
 	size_t moved = mv->count - 1;
 	bool hidden = moved == 0 && newest >= cell->ts;
-	struct change put =
-		change_of(to, CHANGE_PUT, hidden ? TS_AUTO : cell->ts);
+	struct change put = copy_of(fs, to, cell, hidden ? TS_AUTO : cell->ts);
 	int r = cellfile_copyable(cell);
 
-	put.value = cell->value;
-	put.ttl_ms = cellfile_ttl_left(fs, cell, put.ts);
 	if (r == 0 && moved == 1)
 		r = onto_read(o, attrs, to);
 	if (r == 0)
@@ -787,12 +781,9 @@ static int add_column(struct fs *fs, struct move *mv, const struct place *from,
 static int add_value(struct fs *fs, struct move *mv, const struct cell *cell,
 		     const struct place *to)
 {
-	struct change put = change_of(to, CHANGE_PUT, put_ts(to, -1));
 	int r = cellfile_copyable(cell);
 
-	put.value = cell->value;
-	put.ttl_ms = cellfile_ttl_left(fs, cell, put.ts);
-	return r < 0 ? r : move_add(mv, put);
+	return r < 0 ? r : move_add(mv, copy_of(fs, to, cell, put_ts(to, -1)));
 }
 
 /* Fills @mv; 1, or 0 when the two are names of one version. */
