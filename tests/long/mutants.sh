@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_files tests/test-ops_rename tests/test-damage tests/test-engine_background tests/test-shape tests/library/test-library_tables"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_beside tests/test-ops_rename tests/test-damage tests/test-engine_background tests/test-shape tests/library/test-library_tables"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -225,7 +225,7 @@ mutant "F:Q shows what it was to who has it open" fs/change/changed.c \
 	bats open_files "who has a file open reads"
 mutant "what was just closed is read past the cache" fs/files/reader.c \
 	's/\t\twriter_await_release\(fs, p->node\);/\t\t(void)writer_await_release;/' \
-	meson build-asan ops_files
+	meson build-asan ops_beside
 mutant "what a flush writes is not told to the pace" store/lsm/background/flush.c \
 	's/pace_take\(&db->pace, bytes, os_monotonic_ns\(db->os\)\);/;/' \
 	meson build-asan engine_background

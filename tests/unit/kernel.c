@@ -427,3 +427,20 @@ int append_byte(uint64_t node, uint64_t handle)
 {
 	return write_with(node, handle, O_APPEND);
 }
+
+int set_attr(uint64_t node, uint32_t valid)
+{
+	struct fuse_setattr_in in = {.valid = valid};
+
+	return ask(FUSE_SETATTR, node, ARGS(in), NOTHING);
+}
+
+void assert_reads(uint64_t node, uint64_t handle, uint64_t off,
+		  const char *want)
+{
+	struct fuse_read_in in = {.fh = handle, .offset = off, .size = 3};
+
+	assert_int_equal(ask(FUSE_READ, node, ARGS(in), NOTHING), 0);
+	assert_int_equal(answer.len, strlen(want));
+	assert_memory_equal(answer.data, want, answer.len);
+}

@@ -100,6 +100,11 @@ extern void (*on_notice)(int code, const uint8_t *data, size_t len);
 extern bool notices_come_early;
 const char *notices(void);
 
+/* Sets what @valid says, of attributes that are all 0. */
+int set_attr(uint64_t node, uint32_t valid);
+/* A read of three bytes at @off gives these. */
+void assert_reads(uint64_t node, uint64_t handle, uint64_t off,
+		  const char *want);
 /* .cellfs/errors ends with a line that has this in it. */
 void assert_told(const char *text);
 /* The name is absent, may be believed so for @seconds, and is in the trace. */
