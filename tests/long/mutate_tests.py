@@ -38,8 +38,8 @@ SHARED = [
      "link_with: kernel_lib, link_whole: store_static,", 1),
     ("tests/meson.build", "'unit/os_calls.c',",
      "'unit/os_calls.c', link_whole: store_static,", 1),
-    ("tests/meson.build", "'unit/os_door.c',",
-     "'unit/os_door.c', link_whole: store_static,", 1),
+    ("tests/meson.build", "'unit/door.c',",
+     "'unit/door.c', link_whole: store_static,", 1),
     ("tests/meson.build", "link_args: alloc_wraps",
      "link_whole: store_static, link_args: alloc_wraps", -1),
 ]
