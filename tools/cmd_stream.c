@@ -173,7 +173,7 @@ static int walk(struct request *rq, cell_taker *take, void *arg)
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)
 		return fail_store(rq->words[1]);
 	if (!strcmp(rq->command->name, "export"))
-		progress_begin_output("export", "cells", expected(rq));
+		progress_begin_output("export", expected(rq));
 	if (rq->spec.raw)
 		code = walk_raw(sc, rq, take, arg);
 	while (!rq->spec.raw && code == EXIT_DONE &&

@@ -147,7 +147,7 @@ static int find_columns(struct give *g, uint64_t cells)
 	r = scan_open(rq->table, &spec, &sc);
 	if (r < 0)
 		return r;
-	progress_begin_output("columns", "cells", cells);
+	progress_begin_output("columns", cells);
 	while (r == 0 && (r = scan_next(sc, &c)) > 0)
 		r = progress_add(1) ? add_found(g, &c)
 				    : why(-ECANCELED, "stopped");
@@ -297,7 +297,7 @@ static int give_rows(struct give *g, uint64_t cells)
 
 	if (scan_open(rq->table, &rq->spec, &sc) < 0)
 		return fail_store(rq->words[1]);
-	progress_begin_output("export", "cells", cells);
+	progress_begin_output("export", cells);
 	while (code == EXIT_DONE && (r = scan_next(sc, &c)) != 0) {
 		if (r > 0)
 			r = add_cell(g, &c);

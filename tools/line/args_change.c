@@ -23,7 +23,16 @@ static int target(struct request *rq, const char *text, struct column_name *out)
 	return code;
 }
 
-/* Adds a change of one column; @change has the operation and the value. */
+/* Adds a change of that name; @change has the operation and the value. */
+static int change_named(struct request *rq, const struct column_name *name,
+			struct change change)
+{
+	change.family = name->family;
+	change.qualifier = name->qualifier;
+	return add_change(rq, change);
+}
+
+/* The same of one column. */
 static int change_column(struct request *rq, const char *column,
 			 struct change change)
 {
@@ -36,9 +45,7 @@ static int change_column(struct request *rq, const char *column,
 		return fail_usage("'%s' is no FAMILY:QUALIFIER (the empty "
 				  "qualifier is '%s:')",
 				  column, column);
-	change.family = name.family;
-	change.qualifier = name.qualifier;
-	return add_change(rq, change);
+	return change_named(rq, &name, change);
 }
 
 /* Reads the row, and the timestamp if there is a word @i. */
@@ -116,18 +123,16 @@ static int delete_all(struct request *rq, const char *column)
 {
 	struct change change = {.op = CHANGE_DELETE_ROW, .ts = rq->ts};
 	struct column_name name;
-	int code = EXIT_DONE;
+	int code;
 
-	if (column) {
-		code = target(rq, column, &name);
-		if (code)
-			return code;
-		change.op = name.whole_family ? CHANGE_DELETE_FAMILY
-					      : CHANGE_DELETE_COLUMN;
-		change.family = name.family;
-		change.qualifier = name.qualifier;
-	}
-	return add_change(rq, change);
+	if (!column)
+		return add_change(rq, change);
+	code = target(rq, column, &name);
+	if (code)
+		return code;
+	change.op =
+		name.whole_family ? CHANGE_DELETE_FAMILY : CHANGE_DELETE_COLUMN;
+	return change_named(rq, &name, change);
 }
 
 int parse_deleteall(struct request *rq)
@@ -162,9 +167,7 @@ int parse_delete(struct request *rq)
 	if (name.whole_family)
 		change.op = CHANGE_DELETE_FAMILY_VERSION;
 	change.ts = rq->ts;
-	change.family = name.family;
-	change.qualifier = name.qualifier;
-	return add_change(rq, change);
+	return change_named(rq, &name, change);
 }
 
 static const struct check_word {

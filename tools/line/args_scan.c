@@ -110,7 +110,8 @@ int parse_filter(struct request *rq, const char *text)
 	return fail_nearest(&near, "", "--filter %s: %s", text, store_why());
 }
 
-static int common(struct request *rq, uint32_t versions)
+/* What all reads ask for, if no option says how many versions: so many. */
+static void common(struct request *rq, uint32_t versions)
 {
 	struct scan_spec *spec = &rq->spec;
 
@@ -124,7 +125,6 @@ static int common(struct request *rq, uint32_t versions)
 	spec->columns = rq->columns.names;
 	spec->ncolumns = rq->columns.n;
 	spec->filter = rq->filter;
-	return EXIT_DONE;
 }
 
 int parse_get(struct request *rq)
@@ -139,7 +139,8 @@ int parse_get(struct request *rq)
 		return code;
 	rq->spec.row_start = rq->spec.row_stop = buf_bytes(&rq->row);
 	rq->spec.row_stop_inclusive = true;
-	return common(rq, 1);
+	common(rq, 1);
+	return EXIT_DONE;
 }
 
 /* The least key greater than all keys with this prefix; empty = none. */
@@ -193,13 +194,13 @@ static int range(struct request *rq)
 int parse_scan(struct request *rq)
 {
 	struct scan_spec *spec = &rq->spec;
-	int code = common(rq, 1);
 
+	common(rq, 1);
 	/* Cells must be read only for a filter or a limit of cells. */
 	if (rq->rows && !rq->filter && !spec->family_limit &&
 	    !spec->family_offset)
 		spec->granularity = SCAN_ROWS;
-	return code ? code : range(rq);
+	return range(rq);
 }
 
 int parse_count_rows(struct request *rq)
@@ -231,9 +232,7 @@ int parse_export(struct request *rq)
 {
 	int code = check_records(rq);
 
-	if (code == EXIT_DONE)
-		code = common(rq, rq->format ? 1 : 0);
-
+	common(rq, rq->format ? 1 : 0);
 	return code ? code : range(rq);
 }
 

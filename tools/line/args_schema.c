@@ -158,7 +158,6 @@ static int remove_family(struct schema *schema, const char *name)
 
 /* A family as HBase's shell says it, in two readings: its name, then the rest. */
 struct hash_family {
-	struct schema *schema;
 	char name[FAMILY_LEN_MAX + 1];
 	bool named, gone; /* METHOD => 'delete' */
 	struct family_attrs *attrs;
@@ -188,7 +187,7 @@ static int hash_attr(void *arg, const char *key, const char *value)
 /* Applies {NAME => FAMILY, ATTRIBUTE => VALUE, ...}, and moves *text behind. */
 static int apply_hash(struct schema *schema, const char **text, int may)
 {
-	struct hash_family f = {.schema = schema};
+	struct hash_family f = {0};
 	struct family_attrs attrs;
 	const char *from = *text;
 	int r = hash_read(text, hash_name, &f);

@@ -370,7 +370,7 @@ int print_faults(const char *store, int faults)
 {
 	if (!json)
 		return text_line("%s: %d fault%s\n", store, faults,
-				 faults == 1 ? "" : "s");
+				 many((uint64_t)faults));
 	begin_line();
 	json_str(&line, "store", store);
 	json_int(&line, "faults", faults);

@@ -268,9 +268,9 @@ void progress_begin(const char *what, const char *unit, uint64_t total)
 		draw();
 }
 
-void progress_begin_output(const char *what, const char *unit, uint64_t total)
+void progress_begin_output(const char *what, uint64_t total)
 {
-	progress_begin(what, unit, total);
+	progress_begin(what, "cells", total);
 	now.terminal &= !isatty(STDOUT_FILENO);
 }
 

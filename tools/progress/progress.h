@@ -34,8 +34,8 @@ void progress_force(void);
  * "MiB" means that bytes are given. Both are kept as pointers.
  */
 void progress_begin(const char *what, const char *unit, uint64_t total);
-/* The same of a command whose standard output is many lines: none between them. */
-void progress_begin_output(const char *what, const char *unit, uint64_t total);
+/* The same of cells that are lines of the standard output: none between them. */
+void progress_begin_output(const char *what, uint64_t total);
 /* So much more is done; or so much in all, of so much. False: stop. */
 bool progress_add(uint64_t more);
 bool progress_at(uint64_t done, uint64_t total);
