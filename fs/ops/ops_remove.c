@@ -37,8 +37,7 @@ static int unlink_cell(struct fs *fs, const struct place *child)
 	return r;
 }
 
-static int do_unlink(struct fs *fs, fuse_req_t req, uint64_t parent,
-		     const char *name)
+static int do_unlink(struct fs *fs, uint64_t parent, const char *name)
 {
 	struct place dir = {0}, child = {0};
 	int r = entry_find_named(fs, parent, name, &dir, &child);
@@ -77,8 +76,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct fs *fs = fs_begin(req);
 
-	reply_removed(req, "unlink", parent, name,
-		      do_unlink(fs, req, parent, name));
+	reply_removed(req, "unlink", parent, name, do_unlink(fs, parent, name));
 }
 
 /* Returns 1 or 0, or an error. */

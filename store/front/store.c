@@ -1,12 +1,6 @@
 /*
  * The front of store.h: checks arguments, calls the backend, counts.
  * What is done with tables as wholes is in tables.c, snapshots in snapshot.c.
- *
- * Every fallible call begins with front_begin(), which forgets the last
- * sentence, and ends with front_end(), so that an error never leaves without a
- * sentence of its own and is counted. Calls that clean up (close, unref,
- * release) do neither: they must not wipe the sentence of the failure that led
- * to them.
  */
 #include "store/store.h"
 
