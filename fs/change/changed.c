@@ -146,8 +146,7 @@ static bool may_come_back(const struct changer *w, const struct change *c)
 	struct family_attrs attrs;
 
 	return fstable_family(w->table, c->family, &attrs) <= 0 ||
-	       !attrs.new_version_behavior || fstable_expires(w->table) != 0 ||
-	       store_is_shared(w->fs->store);
+	       !attrs.new_version_behavior || !fs_hears_all(w->fs, w->table);
 }
 
 uint64_t changed_before(struct changer *w, const struct mutation *m)
@@ -543,7 +542,7 @@ static bool is_there(const struct changer *w, const struct mutation *m)
 {
 	return w->file && m->nchanges == 1 && op_writes(m->changes->op) &&
 	       m->changes[0].ts == TS_AUTO && !m->changes[0].ttl_ms &&
-	       !store_is_shared(w->fs->store) && fstable_expires(w->table) == 0;
+	       fs_hears_all(w->fs, w->table);
 }
 
 /* The overlay has the directories that the store has not. */

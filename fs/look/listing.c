@@ -152,8 +152,7 @@ static uint32_t state_of(struct fs *fs, const struct place *dir)
 	uint64_t last;
 
 	if (!place_is(dir, KIND_KEPT) || dir->view || dir->put ||
-	    dir->detached || store_is_shared(fs->store) ||
-	    fstable_expires(dir->table) != 0)
+	    dir->detached || !fs_hears_all(fs, dir->table))
 		return 0;
 	last = changes_names(&fs->changes, &names) + 1;
 	return (uint32_t)last ? (uint32_t)last : 1;

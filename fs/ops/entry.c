@@ -79,16 +79,10 @@ int entry_find_named(struct fs *fs, uint64_t parent, const char *name,
 	return find_child(fs, dir, name, child, &st);
 }
 
-/* Does no version of the table go but by a change that is noted? */
-static bool goes_by_changes(struct fs *fs, struct fstable *ft)
-{
-	return !store_is_shared(fs->store) && fstable_expires(ft) == 0;
-}
-
 void entry_saw(struct fs *fs, const struct place *file, uint64_t last)
 {
 	if (file->kind == NODE_VERSION && !file->view && !file->put &&
-	    !writer_is_open(fs, file->node) && goes_by_changes(fs, file->table))
+	    !writer_is_open(fs, file->node) && fs_hears_all(fs, file->table))
 		gone_saw(&fs->gone, file->node, last);
 }
 

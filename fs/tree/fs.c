@@ -68,6 +68,11 @@ double fs_row_absent(struct fs *fs)
 	return ROW_ABSENT_MS / 1000.0;
 }
 
+bool fs_hears_all(struct fs *fs, struct fstable *ft)
+{
+	return !store_is_shared(fs->store) && fstable_expires(ft) == 0;
+}
+
 bool fs_rows_believed_absent(struct fs *fs)
 {
 	int64_t last = atomic_load(&fs->row_absent_ms);

@@ -159,6 +159,11 @@ int fs_sync(struct fs *fs);
  * For how many seconds the kernel may believe a row absent, as it is told now.
  */
 double fs_row_absent(struct fs *fs);
+/*
+ * Do cells of the table come and go by changes alone that the mount makes, and hears
+ * of? Not where some expire, nor where other clients have the store.
+ */
+bool fs_hears_all(struct fs *fs, struct fstable *ft);
 /* May the kernel believe any row absent, by what it was told? */
 bool fs_rows_believed_absent(struct fs *fs);
 
