@@ -321,6 +321,24 @@ twelve_rows() {
 	[ "$(cut -f 2 "$M/$N/t/.cells")" = f:q ]
 }
 
+# What deletes a family is stored as if it were of the column without a name.
+@test "in the classic order puts of one row are above their own columns alone" {
+	local hour
+
+	other create "$N" f
+	hour=$(($(date +%s%3N) + 3600000))
+	printf 'r\tf:%%\t%s\tx\n' "$hour" >"$M/$N/.cells"
+	printf 'r\tf:p\t\tx\nr\tf:q\t\tx\n' >"$M/$N/.cells"
+	for name in p q; do
+		[ "$(ls "$M/$N/r/f/$name")" -lt "$hour" ]
+	done
+	printf 'r\tf:\t%s\t\tdelete-family\n' "$((hour + 5))" >"$M/$N/.cells"
+	printf 'r\tf:p\t\ty\nr\tf:q\t\ty\n' >"$M/$N/.cells"
+	for name in p q; do
+		[ "$(ls "$M/$N/r/f/$name")" = "$((hour + 6))" ]
+	done
+}
+
 @test "a sum at a time of its own is not mixed with others" {
 	"$CELLCTL" create "$STORE" "$N" f:versions=5
 	printf 'r\tf:n\t7\t5\tincrement\n' >"$M/$N/.cells"

@@ -140,10 +140,13 @@ static void many_of(struct rows *rows)
 /* One call asks for all columns, one puts into all rows, whatever the order. */
 static void assert_asked_together(bool new_version_behavior)
 {
-	const struct change cell = a_put("a", "q", FUTURE, "");
+	const struct change cells[] = {
+		a_put("a", "p", FUTURE, ""),
+		a_put("a", "q", FUTURE, ""),
+	};
 	struct played_cluster c = {.new_version_behavior = new_version_behavior,
-				   .cells = &cell,
-				   .ncells = 1};
+				   .cells = cells,
+				   .ncells = 2};
 	struct rows rows;
 	size_t done;
 
@@ -169,6 +172,28 @@ TEST(puts_of_many_rows_are_asked_about_together)
 {
 	assert_asked_together(true);
 	assert_asked_together(false);
+}
+
+/* In front of a column are the markers of its family, among what has no name. */
+TEST(many_puts_look_at_their_columns_alone)
+{
+	const struct change cells[] = {
+		{.op = CHANGE_DELETE_FAMILY,
+		 .family = bytes_str("a"),
+		 .ts = FUTURE + 3},
+		a_put("a", "", FUTURE + 7, ""),
+		a_put("b", "", TS_MAX, ""),
+	};
+	struct played_cluster c = {.cells = cells, .ncells = 3};
+	struct rows rows;
+
+	many_of(&rows);
+	begin(&c);
+	assert_int_equal(table_mutate_try(c.t, &rows.m[0]), 1);
+	assert_int_equal(table_mutate(c.t, &rows.m[0], 0), 1);
+	assert_true(rows.of_first[0].ts_given == FUTURE + 4);
+	assert_true(rows.of_first[1].ts_given < FUTURE);
+	end(&c);
 }
 
 /* It is put again behind what others have put in between. */

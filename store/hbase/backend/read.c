@@ -276,9 +276,12 @@ static void questions_free(struct questions *qs)
 	free(qs->done);
 }
 
-/* Asks for the keys of a column: of the newest version, or of all that is stored. */
+/*
+ * Asks for the keys of a column, that of the change or the one without a name that
+ * markers of its family are in: of the newest version, or of all that is stored.
+ */
 static int ask_column(struct questions *qs, struct bytes row, size_t at,
-		      struct bytes family, const struct bytes *qualifier,
+		      const struct change *c, const struct bytes *qualifier,
 		      bool raw)
 {
 	struct question *q = &qs->all[qs->n];
@@ -289,8 +292,9 @@ static int ask_column(struct questions *qs, struct bytes row, size_t at,
 	q->at = at;
 	q->column = (struct pb_column){
 		.here = true,
-		.family = family,
+		.family = c->family,
 		.qualifiers = {.items = qualifier, .n = raw ? 0 : 1}};
+	ra->of = c->qualifier;
 	proto_init(&pb_get, &get);
 	get.here = true;
 	get.row = ra->row = row;
@@ -324,11 +328,10 @@ static int ask_mutation(struct questions *qs, const struct mutation *m,
 		if (r <= 0)
 			continue;
 		raw = !attrs.new_version_behavior;
-		r = ask_column(qs, m->row, at + i, c->family,
+		r = ask_column(qs, m->row, at + i, c,
 			       c->qualifier.len ? &c->qualifier : &none, raw);
 		if (r == 0 && raw && c->qualifier.len)
-			r = ask_column(qs, m->row, at + i, c->family, &none,
-				       raw);
+			r = ask_column(qs, m->row, at + i, c, &none, raw);
 	}
 	return r < 0 ? r : 0;
 }

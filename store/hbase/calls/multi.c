@@ -386,7 +386,8 @@ static int take_found(struct row_actions *ra, struct decoder *cells, uint32_t n)
 	int r = 1;
 
 	for (; n && (r = cellblock_next(cells, &cell)) > 0; n--)
-		if (cell.ts > ra->newest)
+		if (cell.ts > ra->newest && (kind_is_family_marker(cell.kind) ||
+					     bytes_eq(cell.qualifier, ra->of)))
 			ra->newest = cell.ts;
 	return r ? r : why(-EPROTO, "a server sent fewer cells than it said");
 }

@@ -21,7 +21,9 @@ struct row_actions {
 	/* Of multi_rows(): what must hold of the row, or NULL; */
 	const struct pb_condition *condition;
 	unsigned tries; /* so often it was sent; */
-	int64_t newest; /* the greatest timestamp that a get has found, or -1. */
+	/* the greatest timestamp that a get has found, or -1, */
+	int64_t newest;
+	struct bytes of; /* of this column and of markers of its family. */
 };
 
 /*
