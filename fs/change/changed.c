@@ -536,13 +536,19 @@ static bool may_settle(const struct changer *w, const struct mutation *m,
 
 /*
  * Has the store what was put, as long as nobody deletes in the row? It is newer
- * than all else in its column, and ends by no ttl.
+ * than all else in its column, and ends by no ttl. HBase does not look at the markers
+ * of the column for a sum.
  */
 static bool is_there(const struct changer *w, const struct mutation *m)
 {
-	return w->file && m->nchanges == 1 && op_writes(m->changes->op) &&
-	       m->changes[0].ts == TS_AUTO && !m->changes[0].ttl_ms &&
-	       fs_hears_all(w->fs, w->table);
+	const struct change *c = m->changes;
+	bool newest = store_is_shared(w->fs->store) ? c->op == CHANGE_PUT
+						    : op_writes(c->op);
+	struct family_attrs attrs;
+
+	return w->file && m->nchanges == 1 && newest && c->ts == TS_AUTO &&
+	       !c->ttl_ms && fstable_family(w->table, c->family, &attrs) > 0 &&
+	       attrs.ttl_ms == TTL_FOREVER;
 }
 
 /* The overlay has the directories that the store has not. */

@@ -28,7 +28,8 @@ struct reader {
 	struct stat st;
 	struct value *shared; /* a long one; NULL = it is in own */
 	struct buf own;
-	uint64_t changed; /* the row, before the value was fetched */
+	uint64_t changed; /* the row, before the value was fetched; */
+	int64_t asked_ms; /* when that was */
 	struct fs *fs;
 };
 
@@ -150,6 +151,7 @@ static int load(struct fs *fs, struct reader *rd)
 	int r;
 
 	rd->changed = changes_last(&fs->changes, p->row);
+	rd->asked_ms = monotonic_ms();
 	switch (p->kind) {
 	case NODE_CONTROL:
 		r = control_text(fs, p->control->id, &rd->own);
@@ -327,6 +329,51 @@ bool reader_stat_older(struct fs *fs, const struct place *p,
 
 	return state && stat_handle(fs, p->node, state, older) &&
 	       older->st_size != st->st_size;
+}
+
+/* The last one that was opened, of those with that content. */
+struct last {
+	uint64_t node;
+	uint32_t state;
+	int64_t asked_ms;
+	uint64_t changed;
+	struct stat st;
+};
+
+static void last_step(void *arg, struct open_file *f)
+{
+	const struct reader *rd = (const struct reader *)f;
+	struct last *l = arg;
+
+	if (rd->place.node != l->node || rd->state != l->state ||
+	    rd->asked_ms < l->asked_ms)
+		return;
+	l->asked_ms = rd->asked_ms;
+	l->changed = rd->changed;
+	l->st = rd->st;
+}
+
+bool reader_stat_fresh(struct fs *fs, const struct place *p, struct stat *st,
+		       double *age_s)
+{
+	struct last l = {.node = p->node};
+	double age;
+
+	if (!store_is_shared(fs->store) || p->kind != NODE_VERSION ||
+	    p->detached || !is_cached(p) || writer_is_open(fs, p->node))
+		return false;
+	l.state = nodes_caching(fs->nodes, p->node, NULL);
+	if (l.state)
+		handles_each(fs->handles, &reader_ops, last_step, &l);
+	if (!l.asked_ms || l.changed != changes_last(&fs->changes, p->row))
+		return false;
+	/* A part of a millisecond counts as one. */
+	age = (double)(monotonic_ms() - l.asked_ms + 1) / 1000;
+	if (age >= place_attr_timeout(fs, p, &l.st))
+		return false;
+	*age_s = age;
+	*st = l.st;
+	return true;
 }
 
 static int reader_read(struct fs *fs, struct open_file *f, fuse_req_t req,

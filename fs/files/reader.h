@@ -22,6 +22,14 @@ int reader_open_place(struct fs *fs, struct place *p,
  */
 int reader_stat_gone(struct fs *fs, uint64_t node, struct stat *st);
 /*
+ * In a store that others share: attributes of a version as who opened it to be read
+ * has just found them, *age_s seconds ago, which is as long as the kernel may believe
+ * them; and nothing has changed here since. For the question that each such open
+ * makes the kernel ask. Looks at all handles.
+ */
+bool reader_stat_fresh(struct fs *fs, const struct place *p, struct stat *st,
+		       double *age_s);
+/*
  * The file has the attributes @st now. Does the kernel cache it for readers with
  * another size, since who has put it again is about to tell? Then *older is theirs.
  */

@@ -1,6 +1,7 @@
 #include "fs/look/lookup.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "fs/change/moved.h"
 #include "fs/files/reader.h"
@@ -160,17 +161,23 @@ static int stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
 }
 
 int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
-		 const struct fuse_file_info *fi, struct stat *st, bool *older)
+		 const struct fuse_file_info *fi, struct stat *st,
+		 double *age_s)
 {
-	struct open_file *f =
-		fi ? handles_get(fs->handles, fi->fh, NULL) : NULL;
-	int r = stat_open(fs, req, p, f, st);
+	struct open_file *f;
 	struct stat theirs;
+	int r;
 
+	if (reader_stat_fresh(fs, p, st, age_s))
+		return 1;
+	f = fi ? handles_get(fs->handles, fi->fh, NULL) : NULL;
+	r = stat_open(fs, req, p, f, st);
 	open_file_drop(f);
-	*older = r > 0 && reader_stat_older(fs, p, st, &theirs);
-	if (*older)
+	*age_s = 0;
+	if (r > 0 && reader_stat_older(fs, p, st, &theirs)) {
 		*st = theirs;
+		*age_s = HUGE_VAL;
+	}
 	return r;
 }
 

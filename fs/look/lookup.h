@@ -18,11 +18,17 @@ int fs_stat(struct fs *fs, const struct place *p, struct stat *st);
 int fs_stat_stored(struct fs *fs, const struct place *p, struct stat *st);
 /*
  * As fs_stat(), for the process of the request: of an open file the attributes
- * are those of its handle. *older: they are those that the kernel caches for readers, and
- * are not to be believed.
+ * are those of its handle. They are *age_s seconds old: HUGE_VAL if they are those that
+ * the kernel caches for readers, and are not to be believed.
  */
 int fs_stat_open(struct fs *fs, fuse_req_t req, const struct place *p,
-		 const struct fuse_file_info *fi, struct stat *st, bool *older);
+		 const struct fuse_file_info *fi, struct stat *st,
+		 double *age_s);
+/* How much longer than @age_s something may be believed that may be so for @s seconds. */
+static inline double fs_belief_left(double s, double age_s)
+{
+	return s > age_s ? s - age_s : 0;
+}
 /*
  * Looks up @name in @dir, memory first: 1, *child and *st; 0 when it is absent;
  * an error. child->node is set if the kernel has one. The caller releases the

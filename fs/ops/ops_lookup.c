@@ -194,17 +194,19 @@ static int do_getattr(struct fs *fs, fuse_req_t req, uint64_t ino,
 	pid_t who = fuse_req_ctx(req)->pid;
 	/* Before they are read: a change after that tells the kernel. */
 	bool asked = nodes_ask(fs->nodes, ino);
-	bool older = false;
+	double age_s = 0;
 	struct place p;
 	int r = place_of(fs, ino, &p);
 
 	if (r == 0 && p.kind == NODE_TABLE)
 		schema_absent_table(&fs->schema_absent, p.table, who, false);
 	if (r == 0)
-		r = fs_stat_open(fs, req, &p, fi, st, &older);
+		r = fs_stat_open(fs, req, &p, fi, st, &age_s);
 	nodes_told(fs->nodes, ino, asked,
 		   r > 0 ? place_mtime_ms(st) : INT64_MIN);
-	*timeout = r > 0 && !older ? attr_timeout(fs, &p, fi, seen, st) : 0;
+	*timeout = r > 0 ? fs_belief_left(attr_timeout(fs, &p, fi, seen, st),
+					  age_s)
+			 : 0;
 	if (r > 0 && p.kind == NODE_ALIAS && !fi)
 		gone_found(&fs->gone, who, place_walked(&p), monotonic_ms());
 	else if (r == -ESTALE)

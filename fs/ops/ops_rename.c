@@ -32,8 +32,8 @@
 
 struct move {
 	struct place from_dir, from, to_dir, to;
-	struct stat from_st, to_st;
-	bool to_exists;
+	struct stat from_st;
+	bool to_exists; /* or nobody needs to know */
 	bool noreplace;
 	fuse_req_t req;
 };
@@ -627,6 +627,23 @@ static void disbelieve_name(struct fs *fs, const struct move *mv)
 				 bytes_str(mv->to.name));
 }
 
+/*
+ * Finds what the new name is: 1 if it is there, 0 or an error. Over the cell that a
+ * scratch file becomes is put whatever it has; but a version that comes back to its
+ * name is put only where that has another one.
+ */
+static int find_target(struct fs *fs, uint64_t parent, const char *name,
+		       struct move *mv)
+{
+	struct cell was;
+	struct stat st;
+
+	if (mv->from.kind == NODE_SCRATCH && !mv->noreplace &&
+	    moved_is(fs, mv->from.node, (struct bytes){0}, &was) == 0)
+		return entry_find_named(fs, parent, name, &mv->to_dir, &mv->to);
+	return entry_find(fs, parent, name, &mv->to_dir, &mv->to, &st);
+}
+
 static int do_rename(struct fs *fs, fuse_req_t req, uint64_t parent,
 		     const char *name, uint64_t newparent, const char *newname,
 		     unsigned flags)
@@ -641,7 +658,7 @@ static int do_rename(struct fs *fs, fuse_req_t req, uint64_t parent,
 		r = r ? r : -ENOENT;
 		goto out;
 	}
-	r = entry_find(fs, newparent, newname, &mv.to_dir, &mv.to, &mv.to_st);
+	r = find_target(fs, newparent, newname, &mv);
 	if (r < 0)
 		goto out;
 	mv.to_exists = r > 0;

@@ -7,6 +7,7 @@
  * files keep all of it.
  */
 #include <errno.h>
+#include <math.h>
 #include <time.h>
 
 #include "fs/files/schema_file.h"
@@ -105,14 +106,25 @@ static int do_setattr(struct fs *fs, fuse_req_t req, const struct place *p,
 	return 0;
 }
 
+/*
+ * A directory whose times are set was just looked up by its name, and nothing of it
+ * is another now: in a store that others share, where that costs a question, it is
+ * not asked for once more, and not believed either.
+ */
+static bool needs_no_look(struct fs *fs, const struct place *p)
+{
+	return store_is_shared(fs->store) && place_is(p, KIND_MADE) &&
+	       !p->detached &&
+	       !overlay_find(fs->overlay, p->parent, bytes_str(p->name), NULL);
+}
+
 void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		struct fuse_file_info *fi)
 {
 	struct fs *fs = fs_begin(req);
 	struct place p;
 	struct stat st;
-	double timeout = 0;
-	bool older = false;
+	double timeout = 0, age_s = HUGE_VAL;
 	uint64_t seen;
 	int r = place_of(fs, ino, &p);
 
@@ -121,13 +133,16 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
 		r = do_setattr(fs, req, &p, attr, to_set, fi);
 	seen = changes_now(&fs->changes);
 	if (!r) {
-		r = fs_stat_open(fs, req, &p, fi, &st, &older);
+		r = needs_no_look(fs, &p)
+			    ? place_stat_blank(fs, &p, &st)
+			    : fs_stat_open(fs, req, &p, fi, &st, &age_s);
 		r = r ? r : -ENOENT;
 	}
 	/* The kernel takes this even if a notice about F:Q was faster. */
-	if (r > 0 && !older && !writer_is_open(fs, ino) &&
-	    p.kind != NODE_ALIAS && !changes_since(&fs->changes, p.row, seen))
-		timeout = place_attr_timeout(fs, &p, &st);
+	if (r > 0 && !writer_is_open(fs, ino) && p.kind != NODE_ALIAS &&
+	    !changes_since(&fs->changes, p.row, seen))
+		timeout =
+			fs_belief_left(place_attr_timeout(fs, &p, &st), age_s);
 	place_release(&p);
 	if (r < 0)
 		fs_reply_err(req, "setattr", ino, NULL, r);

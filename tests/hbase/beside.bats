@@ -153,6 +153,38 @@ listed() {
 	has "$R/f/q/7" theirs
 }
 
+# asks COMMAND...: it succeeds, and so many reads of the cluster it took.
+asks() {
+	local all='/^cellfs_store_(gets|scans)_total/ { n += $2 } END { print n }'
+	local before
+
+	before=$(awk "$all" "$M/.cellfs/metrics")
+	"$@" >"$T/answer" || return
+	echo $(($(awk "$all" "$M/.cellfs/metrics") - before))
+}
+
+@test "what is asked for already is not asked for once more" {
+	a_cell
+	ls "$R/f/q"
+	stat "$R/f/q/$V"
+	# As it is opened, and not of what the open has found.
+	[ "$(asks cat "$R/f/q/$V")" = 1 ]
+	has "$T/answer" one
+	[ "$(asks perl -e 'exit !utime 5, 5, shift' "$R/f/q")" = 0 ]
+	# By the kernel, and not whether there is what is replaced anyhow.
+	mkdir "$R/f/p" "$M/$N/s"
+	echo -n two >"$R/f/p/.5.tmp"
+	stat "$R/f/p"
+	[ "$(asks perl -e 'exit !rename "$ARGV[0].5.tmp", "$ARGV[0]5"' \
+		"$R/f/p/")" = 2 ]
+	has "$R/f/p/5" two
+	# What is newest of all is there: its row is not in memory any more.
+	[ "$(asks bash -c 'echo -n new >"$1"' - "$M/$N/s/f:q")" = 2 ]
+	listed "$M/$N" r s
+	other delete "$N" s
+	listed "$M/$N" r
+}
+
 # holding TEXT REDIRECTION: a program has opened a file so and written the text,
 # and closes it when fd 7 is closed. Its exit code is that of close(2).
 holding() {
