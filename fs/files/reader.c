@@ -38,7 +38,9 @@ static const struct file_ops reader_ops, control_ops;
 /*
  * While no value was seen that is so long, values are fetched at once. From then
  * on the store is asked how long a value is, so that memory is held for it
- * before it is taken, and those that long are shared.
+ * before it is taken, and those that long are shared. Of a store that others share
+ * a question is a call, and no value is shared: there memory is held for the longest
+ * that was seen, if there is so much.
  */
 #define SHARED_MIN (64u << 10)
 
@@ -117,20 +119,42 @@ static int load_shared(struct fs *fs, struct reader *rd, struct fetch *f)
 	return 1;
 }
 
+/* The buffer keeps what it holds. */
+static void fit(struct buf *b)
+{
+	uint8_t *less = b->len && b->cap - b->len >= SHARED_MIN
+				? realloc(b->data, b->len)
+				: NULL;
+
+	if (less) {
+		b->data = less;
+		b->cap = b->len;
+	}
+}
+
 static int load_own(struct fs *fs, struct reader *rd, struct fetch *f)
 {
 	int r = fetch(f, &rd->own);
 
+	if (r > 0)
+		fit(&rd->own);
 	if (r > 0 && budget_hold(&rd->file.share, rd->own.cap) < 0)
 		return budget_say(&fs->budget, -ENFILE);
 	return r;
+}
+
+static bool holds_longest(struct fs *fs, struct reader *rd)
+{
+	return store_is_shared(fs->store) &&
+	       budget_try(&rd->file.share,
+			  budget_grown(0, fs->value_len_max)) == 0;
 }
 
 static int load_cell(struct fs *fs, struct reader *rd)
 {
 	const struct place *p = &rd->place;
 	struct fetch f = {.place = p};
-	bool ask = fs->value_len_max >= SHARED_MIN;
+	bool ask = fs->value_len_max >= SHARED_MIN && !holds_longest(fs, rd);
 	int r = ask ? place_get(p, &f.cell, NULL) : 1;
 
 	if (r > 0)

@@ -171,6 +171,12 @@ asks() {
 	[ "$(asks cat "$R/f/q/$V")" = 1 ]
 	has "$T/answer" one
 	[ "$(asks perl -e 'exit !utime 5, 5, shift' "$R/f/q")" = 0 ]
+	# Nor how long it is, since there was a long one.
+	head -c 100000 /dev/zero | tr '\0' x >"$R/f:long"
+	[ "$(cat "$R/f/long/latest" | wc -c)" = 100000 ]
+	stat "$R/f/q/$V"
+	[ "$(asks cat "$R/f/q/$V")" = 1 ]
+	has "$T/answer" one
 	# By the kernel, and not whether there is what is replaced anyhow.
 	mkdir "$R/f/p" "$M/$N/s"
 	echo -n two >"$R/f/p/.5.tmp"
