@@ -191,6 +191,44 @@ static int plan(struct stage *s)
 	return 0;
 }
 
+static int by_column(const void *a, const void *b)
+{
+	const struct change *x = *(struct change *const *)a;
+	const struct change *y = *(struct change *const *)b;
+	int c = bytes_cmp(x->family, y->family);
+
+	return c ? c : bytes_cmp(x->qualifier, y->qualifier);
+}
+
+/*
+ * F:Q and F/Q/latest are two files here and one in a row. Which of them is to be the
+ * newest the names do not say, so that both together are refused.
+ */
+static int check_newest(const struct stage *s)
+{
+	const struct mutation *m = &s->put;
+	struct change **newest = calloc(s->files, sizeof(struct change *));
+	size_t n = 0;
+	int r = 0;
+
+	if (!newest)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->nchanges; i++)
+		if (m->changes[i].ts == TS_AUTO)
+			newest[n++] = &m->changes[i];
+	qsort(newest, n, sizeof(*newest), by_column);
+	for (size_t i = 1; r == 0 && i < n; i++)
+		if (change_same_column(newest[i - 1], newest[i]))
+			r = why(-EPERM,
+				"the staged row holds the newest version of a "
+				"column twice, in family %.*s, as F:Q and as "
+				"latest: remove one",
+				(int)newest[i]->family.len,
+				(const char *)newest[i]->family.data);
+	free(newest);
+	return r;
+}
+
 /* Are the versions that were moved here seen afterwards, all of them? */
 static int check_moved(struct stage *s)
 {
@@ -308,6 +346,8 @@ int stage_put(struct fs *fs, fuse_req_t req, const struct place *from,
 
 	if (!r)
 		r = plan(&s);
+	if (!r)
+		r = check_newest(&s);
 	if (!r)
 		r = check_moved(&s);
 	if (!r) {

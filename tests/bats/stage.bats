@@ -124,6 +124,20 @@ note" ]
 	rmdir "$M/T"
 }
 
+@test "a column that is staged as F:Q and as latest is refused, and loses neither" {
+	a_staged_row
+	echo other > "$M/T/.stage/R/f:q"
+	run -1 mv "$M/T/.stage/R" "$M/T/R"
+	grep -q "twice, in family f, as F:Q and as latest: remove one" \
+		"$M/.cellfs/errors"
+	[ -z "$(ls "$M/T")" ]
+	[ "$(cat "$M/T/.stage/R/f:q")" = other ]
+	[ "$(cat "$M/T/.stage/R/f/q/latest")" = one ]
+	rm "$M/T/.stage/R/f/q/latest"
+	mv "$M/T/.stage/R" "$M/T/R"
+	[ "$(cat "$M/T/R/f:q")" = other ]
+}
+
 @test "rm -r and rmdir of a table take what is staged with it" {
 	a_staged_row
 	rm -r "$M/T"
