@@ -441,7 +441,8 @@ struct cellfs_check {
 
 /*
  * All changes of one row, applied at once or not at all, in their order. What a
- * change depends on is what was there before the first of them.
+ * change depends on is what was there before the first of them; but a timestamp that
+ * the store picks comes behind those that the mutation has written to the column.
  */
 struct cellfs_mutation {
 	struct cellfs_bytes row;

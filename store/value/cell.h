@@ -224,9 +224,10 @@ static inline bool check_compares(uint8_t op)
 
 /*
  * All changes of one row, applied at once or not at all, in order. What a
- * change depends on (TS_AUTO, the value that is added to) is what was there
+ * change depends on (a check, the value that is added to) is what was there
  * before the first of them, as in HBase. Each further CHANGE_DELETE of the
- * newest version of one column takes the next older one.
+ * newest version of one column takes the next older one. TS_AUTO comes behind
+ * what the mutation has written, too (given.h).
  */
 struct mutation {
 	struct bytes row;

@@ -83,6 +83,82 @@ b" ]
 two" ]
 }
 
+# The values of R's column $1, the newest first.
+newest_first() {
+	awk -F "$TAB" -v column="$1" '$2 == column { print $4 }' "$M/T/R/.cells" |
+		paste -sd ' '
+}
+
+@test "of lines that put into one column of a row none replaces another" {
+	mkdir "$M/T"
+	{
+		line R f:q '' one
+		line R f:p '' other
+		line R f:q '' two
+		line R f:q '' three
+	} > "$M/T/.cells"
+	[ "$(newest_first f:q)" = "three two one" ]
+	[ "$(newest_first f:p)" = other ]
+	sed -i 's/versions 3/versions 100/' "$M/T/.schema"
+	for i in $(seq 50); do
+		line R "f:$((i % 2))" '' "$i"
+	done > "$M/T/.cells"
+	[ "$(newest_first f:0)" = "$(seq 50 -2 2 | paste -sd ' ')" ]
+	[ "$(newest_first f:1)" = "$(seq 49 -2 1 | paste -sd ' ')" ]
+}
+
+@test "a delete in a row of lines takes all that the lines before it have put" {
+	mkdir "$M/T"
+	{
+		line R f:q '' one
+		line R f:q '' two
+		line R g:q '' one
+		line R g:q '' two
+		line R f:q '' '' delete-column
+		line R g: '' '' delete-family
+		line R f:q '' new
+		line R h:q '' last
+	} > "$M/T/.cells"
+	[ "$(newest_first f:q)" = new ]
+	[ -z "$(newest_first g:q)" ]
+	[ "$(newest_first h:q)" = last ]
+	{
+		line R f:q '' one
+		line R f:q '' two
+		line R '' '' '' delete-row
+		line R h:q '' new
+	} > "$M/T/.cells"
+	[ "$(cut -f 2,4 "$M/T/R/.cells")" = "h:q${TAB}new" ]
+}
+
+@test "what a row of lines puts behind its deletes is seen" {
+	mkdir "$M/T"
+	printf 'families open\nfamily f\n\tnew_version_behavior no\nfamily g\n' \
+		> "$M/T/.schema"
+	for family in f g; do
+		echo -n old > "$M/T/.put/R/$family:q"
+		{
+			line R "$family:q" '' '' delete-column
+			line R "$family:q" '' new
+			line R "$family:p" '' '' delete-column
+			line R "$family:p" '' other
+		} > "$M/T/.cells"
+		[ "$(newest_first "$family:q")" = new ]
+		[ "$(newest_first "$family:p")" = other ]
+		{
+			line R "$family:" '' '' delete-family
+			line R "$family:q" '' newer
+		} > "$M/T/.cells"
+		[ "$(newest_first "$family:q")" = newer ]
+		{
+			line R '' '' '' delete-row
+			line R "$family:p" '' last
+		} > "$M/T/.cells"
+		[ "$(newest_first "$family:p")" = last ]
+		[ "$(cat "$M/T/R/.cells" | wc -l)" -eq 1 ]
+	done
+}
+
 @test "a row that was absent is there when a stream has made it" {
 	mkdir "$M/T"
 	run ! ls "$M/T/r"

@@ -157,6 +157,39 @@ static int64_t after(int64_t now, int64_t newest, int plus)
 }
 
 /*
+ * What the mutation itself has made before of the column, or of the family, with
+ * @plus. Which timestamp a delete of the row has in a family is not told: @least, if
+ * it is as old as it may be.
+ */
+static int64_t behind(const struct applying *a, int family,
+		      const struct bytes *qualifier, int plus, bool least)
+{
+	struct ref_row *row = ref_row_find(&a->t->families[family], a->row);
+	struct bytes name = bytes_str(a->t->schema.families[family].name);
+	int64_t ts = -1;
+
+	for (size_t i = 0; i < a->at; i++) {
+		const struct change *c = &a->m->changes[i];
+		bool of_row = c->op == CHANGE_DELETE_ROW;
+
+		if (of_row ? least
+			   : bytes_eq(c->family, name) &&
+				     (!qualifier ||
+				      kind_is_family_marker(c->op) ||
+				      bytes_eq(c->qualifier, *qualifier)))
+			ts = after(ts,
+				   of_row && c->ts == TS_AUTO ? a->rs->now()
+							      : c->ts_given,
+				   0);
+	}
+	for (size_t i = 0; !least && row && i < row->n; i++)
+		if (row->changes[i]->seq > a->seq_before &&
+		    kind_is_family_marker(row->changes[i]->kind))
+			ts = after(ts, row->changes[i]->ts, 0);
+	return ts < 0 ? ts : ts + plus;
+}
+
+/*
  * The store's own choice: @plus 1 for a put, that must be newer than all there
  * is; 0 for a marker, that must cover it. How much of the hidden is still
  * stored is up to the store, so a hint between what is visible and what was
@@ -171,12 +204,14 @@ static int auto_ts(struct applying *a, int family,
 	if (a->rs->plant == PLANT_TS_REPEATS)
 		plus = 0;
 	*out = after(now, newest_stored(a, family, qualifier), plus);
+	*out = after(*out, behind(a, family, qualifier, plus, false), 0);
 	if (a->change < a->rs->nhints)
 		hint = a->rs->hints[a->change];
 	if (hint < 0 || hint >= *out)
 		return 0;
 	r = newest_visible(a, family, qualifier, &visible);
-	if (r == 0 && hint >= after(now, visible, plus))
+	if (r == 0 && hint >= after(now, visible, plus) &&
+	    hint >= behind(a, family, qualifier, plus, true))
 		*out = hint;
 	return r;
 }

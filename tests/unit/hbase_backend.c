@@ -63,6 +63,25 @@ TEST(a_put_beside_a_delete_of_the_row_stays)
 	assert_put_beside_delete(true);
 }
 
+TEST(of_two_puts_into_one_column_the_second_is_newer)
+{
+	struct change changes[] = {a_put("a", "q", TS_AUTO, "one"),
+				   a_put("a", "q", TS_AUTO, "two"),
+				   a_put("b", "q", TS_AUTO, "other")};
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = changes, .nchanges = 3};
+	struct played_cluster c = {.new_version_behavior = true};
+
+	begin(&c);
+	assert_int_equal(table_mutate(c.t, &m, 0), 1);
+	assert_int_equal(c.nsent, 3);
+	assert_true(c.sent[0].ts == changes[0].ts_given);
+	assert_true(c.sent[1].ts == changes[1].ts_given);
+	assert_true(changes[1].ts_given == changes[0].ts_given + 1);
+	assert_true(changes[2].ts_given == changes[0].ts_given);
+	end(&c);
+}
+
 /* What a delete of all times hides has no time behind it. */
 TEST(nothing_is_put_behind_the_end_of_time)
 {

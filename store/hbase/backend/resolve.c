@@ -16,6 +16,7 @@
 #include "store/hbase/backend/inside.h"
 #include "store/hbase/calls/multi.h"
 #include "store/value/array.h"
+#include "store/value/given.h"
 
 /* Does the marker hide the put, if both are of one moment? */
 static bool hides(const struct change *marker, const struct change *put)
@@ -53,6 +54,7 @@ struct resolver {
 	/* What the deletes of the row are: a marker for each family. */
 	struct change *rows;
 	size_t nrows, rows_cap;
+	struct given given;
 };
 
 static int send(struct resolver *rs, const struct change *c)
@@ -151,6 +153,14 @@ static int resolve_ts(struct resolver *rs, size_t at, struct change *c,
 	return 0;
 }
 
+/* Brings the timestamp behind what the same mutation has put. */
+static int raise_ts(struct resolver *rs, size_t at, struct change *c)
+{
+	if (given_raise(&rs->given, rs->m, at, c) < 0)
+		return why(-ENOMEM, "out of memory for changes");
+	return c->ts_given > TS_MAX ? no_ts_left() : 0;
+}
+
 /* A marker before the change that hides it, or NULL. */
 static const struct change *hider(const struct resolver *rs, size_t at)
 {
@@ -223,6 +233,8 @@ static int resolve_one(struct resolver *rs, size_t at)
 		r = check_sum(rs, at);
 	if (r == 0)
 		r = resolve_ts(rs, at, c, &a);
+	if (r == 0)
+		r = raise_ts(rs, at, c);
 	return r < 0 ? r : resolve_order(rs, at, &a);
 }
 
@@ -245,6 +257,8 @@ static int resolve_row_delete(struct resolver *rs, size_t at)
 			.ts = c->ts,
 		};
 		r = resolve_ts(rs, at, one, &schema->families[i].attrs);
+		if (r == 0)
+			r = raise_ts(rs, at, one);
 		if (i == 0 || one->ts_given > c->ts_given)
 			c->ts_given = one->ts_given;
 	}
@@ -342,6 +356,7 @@ int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
 		r = add(&rs);
 	free(rs.sent);
 	free(rs.rows);
+	given_release(&rs.given);
 	schema_free(&rs.schema);
 	/* What comes between the look at the newest and the put is noticed. */
 	*guard = (struct check){.op = CHECKS};

@@ -105,6 +105,15 @@ out:
 	return r;
 }
 
+static int no_ts_left(int64_t newest)
+{
+	return why(-EOVERFLOW,
+		   "no timestamp is left after %lld, where the column has a "
+		   "version or a delete: put with a timestamp, or delete that "
+		   "version and compact",
+		   (long long)newest);
+}
+
 /*
  * Sets the timestamp of a put or a wide marker. @newest_plus: 1 for a put,
  * which must be newer than all versions; 0 for a marker, which must cover them.
@@ -131,13 +140,16 @@ static int resolve_ts(struct commit *c, struct bytes row, struct change *ch,
 		return r;
 	if (r == 1 && newest + newest_plus > ch->ts_given)
 		ch->ts_given = newest + newest_plus;
-	if (ch->ts_given > TS_MAX)
-		return why(-EOVERFLOW,
-			   "no timestamp is left after %lld, where the column "
-			   "has a version or a delete: put with a timestamp, "
-			   "or delete that version and compact",
-			   (long long)newest);
-	return 0;
+	return ch->ts_given > TS_MAX ? no_ts_left(newest) : 0;
+}
+
+/* Brings the timestamp behind those of the same mutation. */
+static int resolve_order(struct commit *c, const struct mutation *m, size_t at,
+			 struct change *ch)
+{
+	if (given_raise(&c->given, m, at, ch) < 0)
+		return why(-ENOMEM, "out of memory");
+	return ch->ts_given > TS_MAX ? no_ts_left(ch->ts_given - 1) : 0;
 }
 
 /*
@@ -308,6 +320,8 @@ static int resolve(struct commit *c, const struct mutation *m, size_t at,
 	else if (!op_adds(ch->op) || ch->ts != TS_CLOCK)
 		r = resolve_ts(c, m->row, ch, c->st->trees[family],
 			       kind == CELL_PUT);
+	if (r == 0)
+		r = resolve_order(c, m, at, ch);
 	if (r < 0)
 		return r;
 	ch->seq_given = c->seq;
@@ -335,25 +349,25 @@ static int resolve_row_delete(struct commit *c, const struct mutation *m,
 
 int resolve_mutation(struct commit *c, struct mutation *m)
 {
+	int r = 0;
+
 	c->checked = 0;
 	for (size_t i = 0; i < m->nchecks; i++) {
-		int r = check_one(c, m->row, &m->checks[i]);
-
+		r = check_one(c, m->row, &m->checks[i]);
 		if (r <= 0)
 			return r;
 	}
-	for (size_t i = 0; i < m->nchanges; i++) {
+	r = 0;
+	for (size_t i = 0; r == 0 && i < m->nchanges; i++) {
 		struct change *ch = &m->changes[i];
-		int r;
 
 		if (ch->op == CHANGE_DELETE_ROW)
 			r = resolve_row_delete(c, m, i);
 		else
 			r = resolve(c, m, i, ch);
-		if (r < 0)
-			return r;
 	}
-	return 1;
+	given_release(&c->given);
+	return r < 0 ? r : 1;
 }
 
 void commit_release(struct commit *c)

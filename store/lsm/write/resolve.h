@@ -12,6 +12,7 @@
 
 #include "store/lsm/state/trees.h"
 #include "store/lsm/wal/record.h"
+#include "store/value/given.h"
 
 /* The most that is kept from one commit to the next. */
 #define ENTRIES_KEPT_MAX (1u << 16)
@@ -32,6 +33,7 @@ struct commit {
 	int family_at;
 	struct buf *held; /* values that increments and appends made */
 	size_t nheld;
+	struct given given; /* of the mutation that is being resolved */
 };
 
 /* 1 = resolved and added to the pending entries, 0 = a check failed. */
