@@ -199,16 +199,20 @@ static int mutate(struct cells_rows *rs, size_t nrows, size_t *done)
 
 int cells_rows_apply(struct cells_rows *rs, size_t nrows)
 {
-	size_t done = 0, begun = 0;
-	int r = 0;
+	size_t done = 0, begun = nrows, bad = 0;
+	int r, folded;
 
 	point(rs);
-	if (cells_fold(rs->rows, nrows, &rs->folded) < 0)
-		r = out_of_memory();
-	else
-		begun = nrows;
-	if (begun)
-		r = mutate(rs, nrows, &done);
+	folded = cells_fold(rs->rows, nrows, &rs->folded, &bad);
+	if (folded < 0)
+		begun = bad;
+	r = begun ? mutate(rs, begun, &done) : 0;
+	if (r == 0 && folded < 0)
+		r = folded == -EINVAL
+			    ? why(folded, "an increment of the row adds to a "
+					  "value that the row puts and that is "
+					  "no counter: one has 8 bytes")
+			    : out_of_memory();
 	if (rs->after && begun)
 		rs->after(rs->arg, rs->rows, begun, done);
 	/* Each change is a line, in the order of reading. */

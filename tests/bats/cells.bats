@@ -70,6 +70,12 @@ b" ]
 	[ "$(cat "$M/T/r/f/n/counter")" = 3 ]
 }
 
+# The values of R's column $1, the newest first.
+newest_first() {
+	awk -F "$TAB" -v column="$1" '$2 == column { print $4 }' "$M/T/R/.cells" |
+		paste -sd ' '
+}
+
 @test "of increments and appends in one row of lines none is lost" {
 	mkdir "$M/T"
 	{
@@ -83,10 +89,50 @@ b" ]
 two" ]
 }
 
-# The values of R's column $1, the newest first.
-newest_first() {
-	awk -F "$TAB" -v column="$1" '$2 == column { print $4 }' "$M/T/R/.cells" |
-		paste -sd ' '
+@test "increments and appends behind a put or a delete in a row of lines go on from that" {
+	mkdir "$M/T"
+	echo -n old > "$M/T/.put/R/f:q"
+	echo -n old > "$M/T/.put/R/f:gone"
+	echo -n old > "$M/T/.put/R/g:gone"
+	{
+		line R f:other '' a append
+		line R f:q '' one
+		line R f:q '' two append
+		line R f:q '' three append
+		line R f:q '' four
+		line R f:q '' five append
+		line R f:n '' %00%00%00%00%00%00%00%05
+		line R f:n '' 2 increment
+		line R f:n '' -1 increment
+		line R f:gone '' '' delete-column
+		line R f:gone '' new append
+		line R f:gone '' er append
+		line R g: '' '' delete-family
+		line R g:gone '' fresh append
+		line R g:n '' 7 increment
+		line R f:other '' b append
+	} > "$M/T/.cells"
+	[ "$(newest_first f:q)" = "fourfive onetwothree old" ]
+	[ "$(newest_first f:n)" = %00%00%00%00%00%00%00%06 ]
+	[ "$(newest_first f:gone)" = newer ]
+	[ "$(newest_first g:gone)" = fresh ]
+	[ "$(newest_first g:n)" = %00%00%00%00%00%00%00%07 ]
+	[ "$(newest_first f:other)" = ab ]
+	{
+		line R '' '' '' delete-row
+		line R f:q '' six append
+	} > "$M/T/.cells"
+	[ "$(cut -f 2,4 "$M/T/R/.cells")" = "f:q${TAB}six" ]
+	{
+		line Q f:q '' before
+		line R f:q '' none
+		line R f:q '' 1 increment
+		line S f:q '' behind
+	} > "$BATS_TEST_TMPDIR/lines"
+	run -1 cp "$BATS_TEST_TMPDIR/lines" "$M/T/.cells"
+	grep -q "line 2: an increment of the row adds to a value that the row puts" "$M/.cellfs/errors"
+	[ "$(cat "$M/T/Q/f:q")" = before ]
+	[ "$(cat "$M/T/R/f:q")" = six ]
 }
 
 @test "of lines that put into one column of a row none replaces another" {
