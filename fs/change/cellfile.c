@@ -786,6 +786,26 @@ static int add_value(struct fs *fs, struct move *mv, const struct cell *cell,
 	return r < 0 ? r : move_add(mv, copy_of(fs, to, cell, put_ts(to, -1)));
 }
 
+static int is_second(void *arg, const struct cell *c)
+{
+	size_t *n = arg;
+
+	(void)c;
+	return ++*n > 1;
+}
+
+/* F:Q goes with all its versions, and a file of one version takes but the newest. */
+static int check_alone(const struct place *from)
+{
+	size_t n = 0;
+	int r = each_key(from, false, false, is_second, &n);
+
+	if (r <= 0)
+		return r;
+	return why(-EPERM, "older versions would be lost: move latest, or to "
+			   "an F:Q, which takes all of them");
+}
+
 /* Fills @mv; 1, or 0 when the two are names of one version. */
 static int move_plan(struct fs *fs, struct move *mv, const struct place *from,
 		     const struct place *to, const struct cell *cell)
@@ -802,6 +822,10 @@ static int move_plan(struct fs *fs, struct move *mv, const struct place *from,
 	if (r < 0)
 		return r;
 	mv->column = column && to->kind == NODE_ALIAS;
+	if (column && !mv->column)
+		r = check_alone(from);
+	if (r < 0)
+		return r;
 	/*
 	 * The delete is first: while the old version is there, a put of an
 	 * older timestamp into a full column is pushed out, for good.

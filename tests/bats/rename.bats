@@ -328,6 +328,26 @@ shows() {
 	shows "$M/C/U/f/b" two x
 }
 
+@test "mv of F:Q to a version of another column is refused if it has older ones" {
+	mkdir -p "$M/T/R/f/q" "$M/T/R/f/p"
+	echo one > "$M/T/R/f/q/1"
+	echo two > "$M/T/R/f/q/2"
+	echo here > "$M/T/R/f/p/3"
+	for to in f/p/latest f/p/3 f/p/9; do
+		run -1 mv "$M/T/R/f:q" "$M/T/R/$to"
+		grep -q "f:q: EPERM: older versions would be lost" \
+			"$M/.cellfs/errors"
+		[ "$(cat "$M/T/R/f/q/1" "$M/T/R/f/q/2")" = $'one\ntwo' ]
+		[ "$(cd "$M/T/R/f/p" && echo *)" = 3 ]
+		[ "$(cat "$M/T/R/f/p/3")" = here ]
+	done
+	mv "$M/T/R/f/q/latest" "$M/T/R/f/p/9"
+	[ "$(cat "$M/T/R/f/p/9")" = two ]
+	mv "$M/T/R/f:q" "$M/T/R/f/p/8"
+	[ "$(cat "$M/T/R/f/p/8")" = one ]
+	[ ! -e "$M/T/R/f:q" ]
+}
+
 @test "mv of F:Q onto one that was deleted shows what was moved, in the classic order too" {
 	local t
 
