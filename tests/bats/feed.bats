@@ -46,6 +46,21 @@ take() {
 	give t --jsonl | jq -e '.row | type == "object" or . == "s"' >/dev/null
 }
 
+@test "a family with a % in its name goes there and back, and is named as it is printed" {
+	ctl create "$STORE" p 'a%b' '%'
+	ctl put "$STORE" p r 'a%b:q' one
+	ctl put "$STORE" p r 'a%25b:p%25' two
+	ctl put "$STORE" p r '%:q' three
+	ctl scan "$STORE" p | cut -f 1,2,4 > "$T/is"
+	printf 'r\t%s\t%s\n' '%25:q' three 'a%25b:p%25' two 'a%25b:q' one |
+		cmp "$T/is" -
+	is two eval 'ctl get "$STORE" p r a%25b:p%25 | cut -f 4'
+	for format in csv tsv jsonl; do
+		give p --$format | take "p$format" --$format
+		ctl scan "$STORE" "p$format" | cut -f 1,2,4 | cmp "$T/is" -
+	done
+}
+
 @test "jsonl: a row an object; numbers and truths as they are written, null is none" {
 	printf '%s\n' '{"d:n":1.50,"row":"a","d:t":true,"e:u":"\u00e9","d:x":null}' '' \
 		'{"row":{"base64":"/w=="},"d:b":{"base64":"AP8="}}' | take x --jsonl

@@ -96,6 +96,17 @@ int parse_row(const char *text, struct buf *out)
 	return code;
 }
 
+/* A family as output has it; one with a '%' that is no escape stands for itself. */
+static int family_read(struct bytes text, struct buf *hold)
+{
+	int r = -EINVAL;
+
+	hold->len = 0;
+	if (!hbase && memchr(text.data, '%', text.len) && text.len > 1)
+		r = name_unescape(text, hold);
+	return r == -EINVAL ? buf_set(hold, text) : r;
+}
+
 int column_parse(struct bytes text, struct buf *hold, struct column_name *out)
 {
 	const uint8_t *colon =
@@ -106,7 +117,8 @@ int column_parse(struct bytes text, struct buf *hold, struct column_name *out)
 
 	if (!n)
 		return why(-EINVAL, "it has no family before a ':'");
-	r = buf_set(hold, bytes_of(text.data, n));
+	r = family_read(bytes_of(text.data, n), hold);
+	n = hold->len;
 	if (r == 0 && rest.len)
 		r = unescape(bytes_of(rest.data + 1, rest.len - 1), hold);
 	if (r < 0)
