@@ -138,6 +138,21 @@ static int keep(struct given *g, const struct change *c)
 	return 0;
 }
 
+/* Does the store pick its timestamp? That of a delete of the newest is of the store. */
+static bool is_picked(const struct change *c)
+{
+	return c->ts == TS_AUTO && c->op != CHANGE_DELETE;
+}
+
+void given_begin(struct given *g, const struct mutation *m)
+{
+	free(g->slots);
+	*g = (struct given){.families = g->families,
+			    .families_cap = g->families_cap};
+	for (size_t i = 1; i < m->nchanges && !g->picks; i++)
+		g->picks = is_picked(&m->changes[i]);
+}
+
 int given_raise(struct given *g, const struct mutation *m, size_t at,
 		struct change *c)
 {
@@ -145,9 +160,9 @@ int given_raise(struct given *g, const struct mutation *m, size_t at,
 	int64_t ts = -1, whole;
 	int r = 0;
 
-	if (m->nchanges < 2)
+	if (!g->picks)
 		return 0;
-	if (c->ts == TS_AUTO && c->op != CHANGE_DELETE) {
+	if (is_picked(c)) {
 		f = family_of(g, c->family);
 		whole = !f ? -1 : is_of_column(c) ? f->mark : f->ts;
 		if (is_of_column(c))

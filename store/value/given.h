@@ -11,7 +11,8 @@
  *
  * Otherwise the second put would replace the first without a word, and the delete hide
  * the third where the family goes by timestamps alone. Most mutations write each column
- * once, in the order of the columns: then nothing is searched.
+ * once, in the order of the columns: then nothing is searched. Those that have all
+ * timestamps take no more than a look at each.
  */
 #ifndef CELLFS_STORE_VALUE_GIVEN_H
 #define CELLFS_STORE_VALUE_GIVEN_H
@@ -26,8 +27,9 @@ struct given_family {
 	int64_t ts, mark;  /* of all, and of markers of the family */
 };
 
-/* Of one mutation, whose changes come in their order. Zeroed at first. */
+/* Of one mutation, whose changes come in their order. Zeroed before the first one. */
 struct given {
+	bool picks;	 /* the store picks a timestamp behind a change */
 	bool unsorted;	 /* a column did not come behind the one before it */
 	size_t seen;	 /* so many changes are known to ascend, or in slots */
 	uint32_t *slots; /* 1 + index of the change, by hash; 0: free */
@@ -36,6 +38,8 @@ struct given {
 	size_t nfamilies, families_cap;
 };
 
+/* Forgets the mutation before. */
+void given_begin(struct given *g, const struct mutation *m);
 /*
  * Raises @c->ts_given, if the store picks it, behind what the changes before @at
  * have made of what @c concerns, markers included: a put or a sum comes after it, a

@@ -342,6 +342,7 @@ int resolve_changes(struct table *t, struct mutation *m, int64_t checked,
 	bool guarded = true;
 	int r = 0;
 
+	given_begin(&rs.given, m);
 	for (size_t i = 0; i < m->nchanges && r == 0; i++) {
 		if (m->changes[i].op == CHANGE_DELETE_ROW) {
 			r = resolve_row_delete(&rs, i);

@@ -358,6 +358,7 @@ int resolve_mutation(struct commit *c, struct mutation *m)
 			return r;
 	}
 	r = 0;
+	given_begin(&c->given, m);
 	for (size_t i = 0; r == 0 && i < m->nchanges; i++) {
 		struct change *ch = &m->changes[i];
 
@@ -366,7 +367,6 @@ int resolve_mutation(struct commit *c, struct mutation *m)
 		else
 			r = resolve(c, m, i, ch);
 	}
-	given_release(&c->given);
 	return r < 0 ? r : 1;
 }
 
@@ -374,6 +374,7 @@ void commit_release(struct commit *c)
 {
 	struct lsm *db = c->db;
 
+	given_release(&c->given);
 	for (size_t i = 0; i < c->nheld; i++)
 		buf_free(&c->held[i]);
 	free(c->held);
