@@ -169,7 +169,7 @@ mutant "a sticky bit is not shown" fs/tree/place_stat.c \
 mutant "a removed scratch file has a link" fs/look/lookup.c \
 	's/if \(r > 0 && p->detached\)\n\t\t\tst->st_nlink = 0;\n//' \
 	bats posix "removed files"
-mutant "F:Q is moved onto a version of its column by doing nothing" fs/change/cellfile.c \
+mutant "F:Q is moved onto a version of its column by doing nothing" fs/change/cellfile_move.c \
 	's/if \(same && \(to->kind == NODE_VERSION \? to->ts == cell->ts\n\s*: from->kind == NODE_ALIAS\)\)/if (same \&\& (from->kind == NODE_ALIAS || (to->kind == NODE_VERSION \&\& to->ts == cell->ts)))/' \
 	bats rename "of its own column"
 mutant "a name to which a file was renamed is believed" fs/ops/ops_rename.c \
