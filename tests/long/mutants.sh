@@ -250,6 +250,21 @@ mutant "a version is seen as a range of its time shows it" store/lsm/read/get.c 
 mutant "the first mount of a store stands for all" fs/host/mountpoint.c \
 	's/r = find_line\(is_in, &st, out\);/(void)is_in; r = 0;/' \
 	bats served "bind mount of the mount"
+mutant "a put replaces one of the same mutation" store/value/given.c \
+	's/ts \+= op_writes\(c->op\);/;/' \
+	bats cells "none replaces another"
+mutant "a sum goes on from what was before its row of lines" fs/text/cells_fold.c \
+	's/c->op == CHANGE_PUT \|\| c->op == CHANGE_DELETE_COLUMN/false/' \
+	bats cells "go on from that"
+mutant "F:Q becomes its newest version" fs/change/cellfile_move.c \
+	's/r = check_alone\(from\);/(void)check_alone;/' \
+	bats rename "if it has older ones"
+mutant "the newest of a column is staged twice" fs/files/stage.c \
+	's/r = check_newest\(&s\);/(void)check_newest;/' \
+	bats stage "loses neither"
+mutant "a quota of before refuses" store/lsm/write/quota.c \
+	's/\tif \(!over\)\n\t\treturn 0;\n//' \
+	meson build-asan engine_tables
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
