@@ -204,7 +204,10 @@ static int is_second(void *arg, const struct cell *c)
 	return ++*n > 1;
 }
 
-/* F:Q goes with all its versions, and a file of one version takes but the newest. */
+/*
+ * F:Q is the column with all its versions, of which a file of one version would keep
+ * the newest alone.
+ */
 static int check_alone(const struct place *from)
 {
 	size_t n = 0;

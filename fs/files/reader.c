@@ -119,7 +119,7 @@ static int load_shared(struct fs *fs, struct reader *rd, struct fetch *f)
 	return 1;
 }
 
-/* The buffer keeps what it holds. */
+/* Gives back the room of a buffer that its content does not need, if that is much. */
 static void fit(struct buf *b)
 {
 	uint8_t *less = b->len && b->cap - b->len >= SHARED_MIN
@@ -355,7 +355,7 @@ bool reader_stat_older(struct fs *fs, const struct place *p,
 	       older->st_size != st->st_size;
 }
 
-/* The last one that was opened, of those with that content. */
+/* Of the readers of a node that have this content: the one that was opened last. */
 struct last {
 	uint64_t node;
 	uint32_t state;

@@ -33,7 +33,7 @@
 struct move {
 	struct place from_dir, from, to_dir, to;
 	struct stat from_st;
-	bool to_exists; /* or nobody needs to know */
+	bool to_exists; /* false also where find_target() does not ask */
 	bool noreplace;
 	fuse_req_t req;
 };
@@ -628,9 +628,9 @@ static void disbelieve_name(struct fs *fs, const struct move *mv)
 }
 
 /*
- * Finds what the new name is: 1 if it is there, 0 or an error. Over the cell that a
- * scratch file becomes is put whatever it has; but a version that comes back to its
- * name is put only where that has another one.
+ * Finds what the new name is: 1 if it is there, 0 or an error. A scratch file that
+ * becomes a cell is put whether the cell exists or not, so the store is not asked;
+ * but where the file is a version that was moved aside, it is.
  */
 static int find_target(struct fs *fs, uint64_t parent, const char *name,
 		       struct move *mv)

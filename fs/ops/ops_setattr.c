@@ -107,9 +107,9 @@ static int do_setattr(struct fs *fs, fuse_req_t req, const struct place *p,
 }
 
 /*
- * A directory whose times are set was just looked up by its name, and nothing of it
- * is another now: in a store that others share, where that costs a question, it is
- * not asked for once more, and not believed either.
+ * Setting the times of a directory changes nothing, and the kernel has just looked it
+ * up. In a store that others share, where each look is a call, the store is not asked
+ * for the directory again, and the kernel does not believe the reply.
  */
 static bool needs_no_look(struct fs *fs, const struct place *p)
 {

@@ -11,8 +11,8 @@
  *
  * Otherwise the second put would replace the first without a word, and the delete hide
  * the third where the family goes by timestamps alone. Most mutations write each column
- * once, in the order of the columns: then nothing is searched. Those that have all
- * timestamps take no more than a look at each.
+ * once, in the order of the columns: then nothing is searched. A mutation whose changes
+ * all have timestamps costs one look at each.
  */
 #ifndef CELLFS_STORE_VALUE_GIVEN_H
 #define CELLFS_STORE_VALUE_GIVEN_H

@@ -152,7 +152,7 @@ static inline void superversion_give(struct lsm *db, struct reader_slot *s,
 		superversion_given(db, k);
 }
 
-/* Of a scan that has ended, for the next one of the slot; NULL: there is none. */
+/* Memory of a scan that has ended, which the slot keeps for its next scan; or NULL. */
 static inline struct lsm_scan *slot_take_scan(const struct lsm *db,
 					      struct reader_slot *s)
 {

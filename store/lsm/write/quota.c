@@ -38,7 +38,7 @@ int quota_admit(struct lsm *db, struct lsm_table *t, const struct mutation *m)
 	if (!quota_is_over(db, t) || (m && only_deletes(m)))
 		return 0;
 	pthread_mutex_lock(&db->state);
-	/* What was kept may be of a moment ago. */
+	/* The answer that is kept may be out of date. */
 	over = is_over(t);
 	if (over) {
 		strcpy(name, t->now->name);
