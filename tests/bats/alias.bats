@@ -12,6 +12,7 @@ absent() { [ ! -e "$M/T/R/f:q" ]; }
 @test "F:Q that was looked at is not asked for again" {
 	local i
 
+	keep_caches
 	a_row
 	echo 1 > "$M/T/R/f:q"
 	stat "$M/T/R/f:q" > /dev/null
@@ -24,6 +25,7 @@ absent() { [ ! -e "$M/T/R/f:q" ]; }
 }
 
 @test "a file that is made is not asked for before it is written" {
+	keep_caches
 	a_row
 	asked > "$T/first"
 	python3 - "$M/T/R" <<-'EOF'

@@ -128,6 +128,24 @@ not_over_hbase() {
 	[ -z "${CELLFS_TEST_CLUSTER:-}" ] || skip "not over HBase: $*"
 }
 
+# Who counts what the kernel asks for keeps the caches of the machine until the test
+# ends, and who drops them waits for that: what is dropped is asked for once more.
+keep_caches() {
+	lock_caches -s
+}
+
+drop_caches_from_now_on() {
+	[ "$(id -u)" -eq 0 ] || skip "only root may drop the kernel's caches"
+	lock_caches -x
+}
+
+lock_caches() {
+	local lock
+
+	exec {lock}<"$BATS_TEST_DIRNAME/helper.bash"
+	flock "$1" "$lock"
+}
+
 # close_files: closes what the test has open in the mount, which an unmount would
 # wait for.
 close_files() {

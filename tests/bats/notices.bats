@@ -55,6 +55,7 @@ metric() {
 @test "an F:Q that goes takes no other name along, whatever else is open" {
 	local before after name='cellfs_request_seconds_count{op="lookup"}'
 
+	keep_caches
 	mkdir "$M/T"
 	stream '%s\tf:q\t5\tx' 1 100 > "$M/T/.cells"
 	touch "$M/T/.scratch"
@@ -75,6 +76,7 @@ metric() {
 @test "a table and a scratch file that are not there are asked for once" {
 	local before after name='cellfs_request_seconds_count{op="lookup"}'
 
+	keep_caches
 	a_row
 	[ ! -e "$M/U" ] && [ ! -e "$M/T/R/.n" ]
 	before=$(metric "$name")
@@ -94,6 +96,7 @@ metric() {
 @test "of directories that are only in memory the kernel is not told" {
 	local before
 
+	keep_caches
 	mkdir "$M/T"
 	stream '%s\tf:q\t5\tx' 1 1 > "$M/T/.cells"
 	stat "$M/T/row00001/f:q" > "$T/before"
@@ -200,6 +203,7 @@ metric() {
 @test "who makes and removes files by their names is told of none of them" {
 	local before ts
 
+	keep_caches
 	# Of what mkdir -p opens the kernel may keep a listing.
 	mkdir "$M/T"
 	mkdir "$M/T/R"
@@ -221,6 +225,7 @@ metric() {
 @test "a rename onto a version tells of the file alone, one that fails of the directory" {
 	local before ts
 
+	keep_caches
 	mkdir "$M/T"
 	mkdir "$M/T/R"
 	mkdir "$M/T/R/f"
