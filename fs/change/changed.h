@@ -144,12 +144,8 @@ void changed_wait_put(struct fs *fs, const struct place *file);
 /* A table was dropped or renamed. */
 void changed_table_dropped(struct fs *fs, struct bytes name);
 void changed_table_renamed(struct fs *fs, struct bytes from, struct bytes to);
-/*
- * The schema of the table with that node is another: all beneath has other
- * attributes. @written: as the text of .schema.
- */
-void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
-		    bool written);
+/* The schema of the table with that node is another: all beneath has other attributes. */
+void changed_schema(struct fs *fs, uint64_t node);
 /*
  * A program changes something other than rows, and then has changed it, or failed to:
  * @result.

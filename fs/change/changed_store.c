@@ -90,14 +90,11 @@ void changed_table_renamed(struct fs *fs, struct bytes from, struct bytes to)
 	changes_all(&fs->changes);
 }
 
-void changed_schema(struct fs *fs, struct fstable *ft, uint64_t node,
-		    bool written)
+void changed_schema(struct fs *fs, uint64_t node)
 {
 	struct bytes snapshots = bytes_str(SNAPSHOT_DIR_NAME);
 
 	changes_all(&fs->changes);
-	if (written)
-		schema_absent_written(&fs->schema_absent, ft);
 	changed_below(fs, node);
 	/* The table's past has its mode, and stands elsewhere. */
 	if (nodes_find(fs->nodes, FUSE_ROOT_ID, snapshots, &node))
@@ -128,9 +125,12 @@ static void altered(struct fs *fs, const struct served_act *act)
 	char name[TABLE_NAME_LEN_MAX + 1];
 	struct changer w;
 
+	/* Also where the kernel has forgotten the table. */
+	if (act->alter)
+		schema_absent_written(&fs->schema_absent, table_id(act->table));
 	if (!changer_program(fs, act->table, &w))
 		return;
-	changed_schema(fs, w.table, w.node, act->alter);
+	changed_schema(fs, w.node);
 	/* A snapshot was restored. */
 	if (act->deletes && !act->alter) {
 		moved_forget_table(fs, w.table);

@@ -89,8 +89,10 @@ static int take(struct fs *fs, const struct place *p, struct text_edit *e,
 	if (fs->options->nodelete)
 		e->flags |= ALTER_SPARE;
 	r = table_edit(fstable_table(p->table), edit_by_text, e);
-	if (r == 0 && !e->dry)
-		changed_schema(fs, p->table, p->parent, true);
+	if (r == 0 && !e->dry) {
+		schema_absent_written(&fs->schema_absent, fstable_id(p->table));
+		changed_schema(fs, p->parent);
+	}
 	return r;
 }
 
@@ -153,6 +155,6 @@ int schema_file_owner(struct fs *fs, const struct place *table,
 	int r = table_edit(fstable_table(table->table), edit_owner, &e);
 
 	if (!r)
-		changed_schema(fs, table->table, table->node, false);
+		changed_schema(fs, table->node);
 	return r;
 }

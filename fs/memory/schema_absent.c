@@ -35,7 +35,7 @@ static void forget(struct schema_absence *a)
 static struct schema_absence *lock_known(struct schema_absent *s,
 					 const struct fstable *ft)
 {
-	struct schema_absence *a = schema_absence_of(s, ft);
+	struct schema_absence *a = schema_absence_of(s, fstable_id(ft));
 
 	pthread_mutex_lock(&s->lock);
 	return a->any && a->table == fstable_id(ft) && !fstable_snapshot(ft)
@@ -51,7 +51,7 @@ static struct schema_absence *lock_any(struct schema_absent *s,
 
 	if (a)
 		return a;
-	a = schema_absence_of(s, ft);
+	a = schema_absence_of(s, fstable_id(ft));
 	forget(a);
 	a->table = fstable_id(ft);
 	a->any = true;
@@ -71,11 +71,12 @@ void schema_absent_removed(struct schema_absent *s, const struct fstable *ft)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void schema_absent_written(struct schema_absent *s, const struct fstable *ft)
+void schema_absent_written(struct schema_absent *s, uint64_t table)
 {
-	struct schema_absence *a = lock_known(s, ft);
+	struct schema_absence *a = schema_absence_of(s, table);
 
-	if (a)
+	pthread_mutex_lock(&s->lock);
+	if (a->table == table)
 		forget(a);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -70,8 +70,8 @@ void schema_absent_made(struct schema_absent *s, const struct fstable *ft,
 			pid_t maker);
 /* .schema was unlinked. */
 void schema_absent_removed(struct schema_absent *s, const struct fstable *ft);
-/* .schema was written, by any process. */
-void schema_absent_written(struct schema_absent *s, const struct fstable *ft);
+/* .schema of the table with this id was written, by any process. */
+void schema_absent_written(struct schema_absent *s, uint64_t table);
 /* Is it absent for all processes? */
 bool schema_absent_to_all(struct schema_absent *s, const struct fstable *ft);
 
@@ -90,9 +90,9 @@ void schema_absent_table(struct schema_absent *s, const struct fstable *ft,
 			 pid_t who, bool found);
 
 static inline struct schema_absence *schema_absence_of(struct schema_absent *s,
-						       const struct fstable *ft)
+						       uint64_t table)
 {
-	return &s->slots[fstable_id(ft) % SCHEMA_ABSENT_SLOTS];
+	return &s->slots[table % SCHEMA_ABSENT_SLOTS];
 }
 
 /*
@@ -102,8 +102,9 @@ static inline struct schema_absence *schema_absence_of(struct schema_absent *s,
 static inline bool schema_absent_is_asked(struct schema_absent *s,
 					  const struct fstable *ft)
 {
-	return atomic_load_explicit(&schema_absence_of(s, ft)->asked,
-				    memory_order_relaxed);
+	return atomic_load_explicit(
+		&schema_absence_of(s, fstable_id(ft))->asked,
+		memory_order_relaxed);
 }
 /* For CREATE with O_EXCL: was .schema said to be absent? Ends that. */
 bool schema_absent_may_make(struct schema_absent *s, const struct fstable *ft,

@@ -229,13 +229,33 @@ other" ]
 	[ "$(grep -c '^family c' "$M/T/.schema")" -eq 40 ]
 }
 
-@test "a schema that was removed is there when cellctl has written it" {
+# removed_schema: what cellctl writes is there, though .schema was removed just now.
+removed_schema() {
 	mkdir "$M/T"
 	sed 's/mode .*/mode 0700/' "$M/T/.schema" > "$T/schema"
 	rm "$M/T/.schema"
+	"$@"
 	ctl alter "$M" T < "$T/schema"
 	[ -e "$M/T/.schema" ]
 	[ "$(stat -c %a "$M/T")" = 700 ]
+}
+
+@test "a schema that was removed is there when cellctl has written it" {
+	removed_schema
+}
+
+forgotten() {
+	[ "$(awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats")" -lt 8 ]
+}
+
+forget() {
+	echo 2 >/proc/sys/vm/drop_caches
+	settled forgotten
+}
+
+@test "it is where the kernel has forgotten the table" {
+	drop_caches_from_now_on
+	removed_schema forget
 }
 
 @test "snapshots by cellctl and by mkdir are the same" {

@@ -123,7 +123,7 @@ IN_A_ROW(what_was_seen_of_a_table_is_old_when_it_is_another)
 
 	seen = changes_now(&world.fs->changes);
 	assert_false(changes_since(&world.fs->changes, str("P"), seen));
-	changed_schema(world.fs, world.fs->root.table, at.table, false);
+	changed_schema(world.fs, at.table);
 	assert_changed(&seen);
 	assert_int_equal(rename_in(FUSE_ROOT_ID, "T", "U"), 0);
 	assert_changed(&seen);
