@@ -57,13 +57,21 @@ static const char *value_at(const char *folder, int64_t at, bool there)
 	return value;
 }
 
+static void remove_folder(const char *path)
+{
+	char cmd[100];
+
+	snprintf(cmd, sizeof(cmd), "rm -r %s", path);
+	assert_int_equal(system(cmd), 0);
+}
+
 /* Segments of both have the same numbers, and their backups one folder. */
 static void fork_a_store(unsigned flushes)
 {
 	struct temp_store a = {
 		.options = {.os = &backups_os, .inline_background = true}};
 	struct temp_store b = {.options = a.options};
-	char folder[80], cmd[100];
+	char folder[80];
 	struct backup_done done;
 	struct folder f;
 	int64_t in_a, in_b;
@@ -99,8 +107,7 @@ static void fork_a_store(unsigned flushes)
 	assert_string_equal(value_at(folder, backups_now, true), "of b, last");
 	assert_int_equal(temp_remove(&a), 0);
 	assert_int_equal(temp_remove(&b), 0);
-	snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
-	assert_int_equal(system(cmd), 0);
+	remove_folder(folder);
 }
 
 TEST(two_stores_of_one_backup_are_not_taken_for_one)
@@ -114,7 +121,7 @@ TEST(a_log_whose_end_is_not_kept_leads_nowhere)
 {
 	struct temp_store a = {
 		.options = {.os = &backups_os, .inline_background = true}};
-	char folder[80], cmd[100];
+	char folder[80];
 	int64_t at;
 
 	assert_int_equal(temp_make(&a), 0);
@@ -129,8 +136,7 @@ TEST(a_log_whose_end_is_not_kept_leads_nowhere)
 	backups_carry(folder, a.store, a.path);
 	assert_string_equal(value_at(folder, at, false), "first");
 	assert_int_equal(temp_remove(&a), 0);
-	snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
-	assert_int_equal(system(cmd), 0);
+	remove_folder(folder);
 }
 
 /*
@@ -142,7 +148,7 @@ TEST(a_backup_beside_another_has_the_log_up_to_it)
 	for (int dies = 0; dies < 2; dies++) {
 		struct temp_store a = {.options = {.os = &backups_os,
 						   .inline_background = true}};
-		char folder[80], cmd[100];
+		char folder[80];
 		struct hold *other;
 		int64_t at;
 
@@ -169,8 +175,7 @@ TEST(a_backup_beside_another_has_the_log_up_to_it)
 		backups_carry(folder, a.store, a.path);
 		assert_string_equal(value_at(folder, at, true), "fourth");
 		assert_int_equal(temp_remove(&a), 0);
-		snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
-		assert_int_equal(system(cmd), 0);
+		remove_folder(folder);
 	}
 }
 
@@ -310,8 +315,7 @@ TEST(a_kept_segment_that_cannot_be_had_is_left_out)
 	assert_string_equal(value_at(folder, at, false), "first");
 	assert_string_equal(value_at(folder, done.moment_ms, true), "third");
 	assert_int_equal(temp_remove(&a), 0);
-	snprintf(cmd, sizeof(cmd), "rm -r %s", folder);
-	assert_int_equal(system(cmd), 0);
+	remove_folder(folder);
 }
 
 #define PUTS 10
@@ -373,11 +377,8 @@ static void make_stretch(struct stretch *k, bool dies)
 
 static void end_stretch(struct stretch *k)
 {
-	char cmd[100];
-
 	assert_int_equal(temp_remove(&k->a), 0);
-	snprintf(cmd, sizeof(cmd), "rm -r %s", k->folder);
-	assert_int_equal(system(cmd), 0);
+	remove_folder(k->folder);
 }
 
 /*
