@@ -195,9 +195,8 @@ static int by_column(const void *a, const void *b)
 {
 	const struct change *x = *(struct change *const *)a;
 	const struct change *y = *(struct change *const *)b;
-	int c = bytes_cmp(x->family, y->family);
 
-	return c ? c : bytes_cmp(x->qualifier, y->qualifier);
+	return change_cmp_column(x, y);
 }
 
 /*

@@ -32,9 +32,7 @@ static int compare(const struct change *a, const struct change *b)
 {
 	int c = (a->ts > b->ts) - (a->ts < b->ts);
 
-	if (c == 0)
-		c = bytes_cmp(a->family, b->family);
-	return c ? c : bytes_cmp(a->qualifier, b->qualifier);
+	return c ? c : change_cmp_column(a, b);
 }
 
 /* Orders changes of one column next to each other, then by line. */

@@ -173,6 +173,15 @@ struct change {
  * @present. 0, -ENOMEM, or -EINVAL: it is no counter.
  */
 int change_count(struct change *c, bool present, struct buf *value);
+/* Of a row, compares the columns by family and qualifier: <0, 0, >0. */
+static inline int change_cmp_column(const struct change *a,
+				    const struct change *b)
+{
+	int c = bytes_cmp(a->family, b->family);
+
+	return c ? c : bytes_cmp(a->qualifier, b->qualifier);
+}
+
 /* Of a row, do both concern one column? */
 static inline bool change_same_column(const struct change *a,
 				      const struct change *b)

@@ -7,23 +7,17 @@
 #include <xxhash.h>
 
 #include "store/value/array.h"
+#include "store/value/why.h"
 
 /* So few changes are looked at one by one. */
 #define FEW 16
-
-static int compare(const struct change *a, const struct change *b)
-{
-	int c = bytes_cmp(a->family, b->family);
-
-	return c ? c : bytes_cmp(a->qualifier, b->qualifier);
-}
 
 /* Do the columns of all changes up to @at ascend, so that each is another? */
 static bool ascend(struct given *g, const struct mutation *m, size_t at)
 {
 	for (; !g->unsorted && g->seen < at; g->seen++)
-		g->unsorted = compare(&m->changes[g->seen],
-				      &m->changes[g->seen + 1]) >= 0;
+		g->unsorted = change_cmp_column(&m->changes[g->seen],
+						&m->changes[g->seen + 1]) >= 0;
 	return !g->unsorted;
 }
 
@@ -153,6 +147,15 @@ void given_begin(struct given *g, const struct mutation *m)
 		g->picks = is_picked(&m->changes[i]);
 }
 
+int no_ts_left(int64_t newest)
+{
+	return why(-EOVERFLOW,
+		   "no timestamp is left after %lld, where the column has a "
+		   "version or a delete: put with a timestamp, or delete that "
+		   "version and compact",
+		   (long long)newest);
+}
+
 int given_raise(struct given *g, const struct mutation *m, size_t at,
 		struct change *c)
 {
@@ -174,7 +177,9 @@ int given_raise(struct given *g, const struct mutation *m, size_t at,
 		if (ts > c->ts_given)
 			c->ts_given = ts;
 	}
-	return r == 0 ? keep(g, c) : r;
+	if (r < 0 || keep(g, c) < 0)
+		return why(-ENOMEM, "out of memory");
+	return c->ts_given > TS_MAX ? no_ts_left(c->ts_given - 1) : 0;
 }
 
 void given_release(struct given *g)

@@ -43,10 +43,13 @@ void given_begin(struct given *g, const struct mutation *m);
 /*
  * Raises @c->ts_given, if the store picks it, behind what the changes before @at
  * have made of what @c concerns, markers included: a put or a sum comes after it, a
- * wide marker covers it. @c is m->changes[@at], or its part in one family. 0 or -ENOMEM.
+ * wide marker covers it. @c is m->changes[@at], or its part in one family.
+ * 0, -ENOMEM or -EOVERFLOW, with the reason.
  */
 int given_raise(struct given *g, const struct mutation *m, size_t at,
 		struct change *c);
 void given_release(struct given *g);
+/* -EOVERFLOW, and the reason: the column has something at @newest, the end of time. */
+int no_ts_left(int64_t newest);
 
 #endif

@@ -79,12 +79,6 @@ static int check_size(const struct change *c, const struct family_attrs *a)
 		   (const char *)c->family.data);
 }
 
-static int no_ts_left(void)
-{
-	return why(-EOVERFLOW, "no timestamp is left: the column has a version "
-			       "at the end of time");
-}
-
 /*
  * HBase puts a sum behind the newest version, also where that is the last one that
  * has a timestamp: what it makes there can be read by nobody here. Each of several
@@ -103,7 +97,7 @@ static int check_sum(const struct resolver *rs, size_t at)
 	r = hbase_get(rs->t, rs->m->row, c->family, c->qualifier, TS_MAX, false,
 		      NULL, &cell, NULL);
 	if (r > 0)
-		r = cell.ts > TS_MAX - taken ? no_ts_left() : 0;
+		r = cell.ts > TS_MAX - taken ? no_ts_left(cell.ts) : 0;
 	return r;
 }
 
@@ -148,17 +142,7 @@ static int resolve_ts(struct resolver *rs, size_t at, struct change *c,
 	newest += op_writes(c->op);
 	if (one || newest > c->ts_given)
 		c->ts_given = newest;
-	if (c->ts_given > TS_MAX)
-		return no_ts_left();
-	return 0;
-}
-
-/* Brings the timestamp behind what the same mutation has put. */
-static int raise_ts(struct resolver *rs, size_t at, struct change *c)
-{
-	if (given_raise(&rs->given, rs->m, at, c) < 0)
-		return why(-ENOMEM, "out of memory for changes");
-	return c->ts_given > TS_MAX ? no_ts_left() : 0;
+	return c->ts_given > TS_MAX ? no_ts_left(newest - 1) : 0;
 }
 
 /* A marker before the change that hides it, or NULL. */
@@ -198,7 +182,7 @@ static int resolve_order(struct resolver *rs, size_t at,
 				   "timestamp, or make two of it",
 				   c->ts_given);
 		if (before->ts_given >= TS_MAX)
-			return no_ts_left();
+			return no_ts_left(before->ts_given);
 		c->ts_given = before->ts_given + 1;
 	}
 	return 0;
@@ -234,7 +218,7 @@ static int resolve_one(struct resolver *rs, size_t at)
 	if (r == 0)
 		r = resolve_ts(rs, at, c, &a);
 	if (r == 0)
-		r = raise_ts(rs, at, c);
+		r = given_raise(&rs->given, rs->m, at, c);
 	return r < 0 ? r : resolve_order(rs, at, &a);
 }
 
@@ -258,7 +242,7 @@ static int resolve_row_delete(struct resolver *rs, size_t at)
 		};
 		r = resolve_ts(rs, at, one, &schema->families[i].attrs);
 		if (r == 0)
-			r = raise_ts(rs, at, one);
+			r = given_raise(&rs->given, rs->m, at, one);
 		if (i == 0 || one->ts_given > c->ts_given)
 			c->ts_given = one->ts_given;
 	}
@@ -378,7 +362,7 @@ static int has_time(struct table *t, struct bytes row, const struct change *c)
 	int r = hbase_get(t, row, c->family, c->qualifier, TS_MAX, true, NULL,
 			  &cell, NULL);
 
-	return r > 0 ? no_ts_left() : r;
+	return r > 0 ? no_ts_left(cell.ts) : r;
 }
 
 int hbase_mutate_try(struct table *t, struct mutation *m)
@@ -404,7 +388,7 @@ int hbase_mutate_try(struct table *t, struct mutation *m)
 		if (!newest || newest[i] == NEWEST_UNASKED)
 			r = has_time(t, m->row, c);
 		else if (newest[i] >= TS_MAX)
-			r = no_ts_left();
+			r = no_ts_left(newest[i]);
 	}
 	free(newest);
 	return r < 0 ? r : 1;

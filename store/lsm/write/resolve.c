@@ -105,15 +105,6 @@ out:
 	return r;
 }
 
-static int no_ts_left(int64_t newest)
-{
-	return why(-EOVERFLOW,
-		   "no timestamp is left after %lld, where the column has a "
-		   "version or a delete: put with a timestamp, or delete that "
-		   "version and compact",
-		   (long long)newest);
-}
-
 /*
  * Sets the timestamp of a put or a wide marker. @newest_plus: 1 for a put,
  * which must be newer than all versions; 0 for a marker, which must cover them.
@@ -141,15 +132,6 @@ static int resolve_ts(struct commit *c, struct bytes row, struct change *ch,
 	if (r == 1 && newest + newest_plus > ch->ts_given)
 		ch->ts_given = newest + newest_plus;
 	return ch->ts_given > TS_MAX ? no_ts_left(newest) : 0;
-}
-
-/* Brings the timestamp behind those of the same mutation. */
-static int resolve_order(struct commit *c, const struct mutation *m, size_t at,
-			 struct change *ch)
-{
-	if (given_raise(&c->given, m, at, ch) < 0)
-		return why(-ENOMEM, "out of memory");
-	return ch->ts_given > TS_MAX ? no_ts_left(ch->ts_given - 1) : 0;
 }
 
 /*
@@ -321,7 +303,7 @@ static int resolve(struct commit *c, const struct mutation *m, size_t at,
 		r = resolve_ts(c, m->row, ch, c->st->trees[family],
 			       kind == CELL_PUT);
 	if (r == 0)
-		r = resolve_order(c, m, at, ch);
+		r = given_raise(&c->given, m, at, ch);
 	if (r < 0)
 		return r;
 	ch->seq_given = c->seq;
