@@ -321,7 +321,6 @@ int nodes_enter(struct nodes *ns, uint64_t parent, struct bytes name,
 		ns->puts += kind == NODE_PUT;
 		if (table)
 			fstable_ref(table);
-		node_table_fit(&ns->table);
 	}
 	n->nlookup++;
 	n->believed = true;

@@ -9,9 +9,8 @@
 #include <xxhash.h>
 
 #define CHUNKS_MAX (1u << 22)
-#define HEADS_MIN 1024u
-/* A table that had so many heads trims the memory each time it is halved. */
-#define HEADS_MANY 65536u
+/* A table that had so many slots trims the memory each time it is halved. */
+#define SLOTS_MANY 131072u
 
 struct bytes node_name(const struct node *n)
 {
@@ -97,7 +96,7 @@ struct node *node_table_add(struct node_table *t, uint32_t *index)
 	struct node *n;
 	uint32_t c, i;
 
-	if (chunk_with_room(t, &c) < 0)
+	if (hashed_reserve(&t->names) < 0 || chunk_with_room(t, &c) < 0)
 		return NULL;
 	chunk = &t->chunks[c];
 	assert(chunk->free && chunk->used < NODE_CHUNK);
@@ -140,47 +139,29 @@ static uint32_t hash_of(const struct node_table *t, uint32_t parent,
 					      t->secret + parent);
 }
 
-static void chain(struct node_table *t, struct node *n, uint32_t index)
-{
-	uint32_t *head = &t->heads[n->hash & t->heads_mask];
-
-	n->next = *head;
-	*head = index;
-}
-
 void node_table_link(struct node_table *t, uint32_t index)
 {
 	struct node *n = node_table_at(t, index);
 
 	n->hash = hash_of(t, n->parent, node_name(n));
-	chain(t, n, index);
+	hashed_put(&t->names, n->hash, index);
 }
 
 void node_table_unlink(struct node_table *t, uint32_t index)
 {
-	struct node *n = node_table_at(t, index);
-	uint32_t *at = &t->heads[n->hash & t->heads_mask];
-
-	/* The node is linked, so its chain does not end before it. */
-	while (*at != index) {
-		assert(*at);
-		at = &node_table_at(t, *at)->next;
-	}
-	*at = n->next;
-	n->next = 0;
+	hashed_remove(&t->names, node_table_at(t, index)->hash, index);
 }
 
 struct node *node_table_find(const struct node_table *t, uint32_t parent,
 			     struct bytes name, uint32_t *index)
 {
-	uint32_t hash = hash_of(t, parent, name);
-	uint32_t i = t->heads[hash & t->heads_mask];
+	uint32_t hash = hash_of(t, parent, name), at;
+	uint32_t i = hashed_first(&t->names, hash, &at);
 
-	for (; i; i = node_table_at(t, i)->next) {
+	for (; i; i = hashed_next(&t->names, hash, &at)) {
 		struct node *n = node_table_at(t, i);
 
-		if (n->hash == hash && n->parent == parent &&
-		    bytes_eq(node_name(n), name)) {
+		if (n->parent == parent && bytes_eq(node_name(n), name)) {
 			*index = i;
 			return n;
 		}
@@ -188,40 +169,14 @@ struct node *node_table_find(const struct node_table *t, uint32_t parent,
 	return NULL;
 }
 
-/* Doubles or halves the hash table; a failure only makes chains longer. */
-static void hash_resize(struct node_table *t, uint32_t size)
-{
-	uint32_t *old = t->heads, old_size = t->heads_mask + 1;
-	uint32_t *heads = calloc(size, sizeof(*heads));
-
-	if (!heads)
-		return;
-	t->heads = heads;
-	t->heads_mask = size - 1;
-	for (uint32_t i = 0; i < old_size; i++) {
-		for (uint32_t at = old[i], next; at; at = next) {
-			struct node *n = node_table_at(t, at);
-
-			next = n->next;
-			chain(t, n, at);
-		}
-	}
-	free(old);
-}
-
 bool node_table_fit(struct node_table *t)
 {
-	uint64_t size = (uint64_t)t->heads_mask + 1;
-	bool shrinks = size > HEADS_MIN && t->live < size / 8;
-	bool trim = shrinks && t->many;
+	uint32_t size = t->names.mask + 1;
+	bool trim = hashed_fit(&t->names) && t->many;
 
-	if (t->live > size && size < 1u << 30)
-		hash_resize(t, (uint32_t)size * 2);
-	else if (shrinks)
-		hash_resize(t, (uint32_t)size / 2);
-	if (size >= HEADS_MANY)
+	if (size >= SLOTS_MANY)
 		t->many = true;
-	else if (size <= HEADS_MIN)
+	else if (size <= HASHED_MIN)
 		t->many = false;
 	return trim;
 }
@@ -229,13 +184,11 @@ bool node_table_fit(struct node_table *t)
 int node_table_init(struct node_table *t)
 {
 	*t = (struct node_table){.generation = 1};
-	t->heads = calloc(HEADS_MIN, sizeof(*t->heads));
-	if (!t->heads)
+	if (hashed_init(&t->names) < 0)
 		return -ENOMEM;
-	t->heads_mask = HEADS_MIN - 1;
 	/* Without random bytes it is where the heap happens to be. */
 	if (getrandom(&t->secret, sizeof(t->secret), GRND_NONBLOCK) < 0)
-		t->secret = (uintptr_t)t->heads;
+		t->secret = (uintptr_t)t->names.slots;
 	return 0;
 }
 
@@ -255,5 +208,5 @@ void node_table_free(struct node_table *t, void (*drop)(struct node *n))
 		munmap(t->chunks[c].nodes, NODE_CHUNK * sizeof(struct node));
 	}
 	free(t->chunks);
-	free(t->heads);
+	hashed_free(&t->names);
 }

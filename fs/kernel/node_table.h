@@ -3,7 +3,7 @@
  *
  * The chunk of a node is index / NODE_CHUNK. A node is allocated in the lowest
  * chunk with space, so that high chunks become empty and are freed. Index 0 is
- * no node: it ends chains.
+ * no node.
  *
  * A node is found by its name while it is linked. node.c defines what the
  * fields mean, and its lock guards the table.
@@ -11,6 +11,7 @@
 #ifndef CELLFS_FS_KERNEL_NODE_TABLE_H
 #define CELLFS_FS_KERNEL_NODE_TABLE_H
 
+#include "fs/text/hashed.h"
 #include "store/value/bytes.h"
 
 #include <assert.h>
@@ -28,7 +29,7 @@ struct node {
 	struct node_ages *ages; /* of the versions below; NULL = none yet */
 	uint32_t generation;	/* 0 = free */
 	uint32_t parent;	/* index */
-	uint32_t next;		/* index in the hash chain or the free list */
+	uint32_t next;		/* index in the free list */
 	uint32_t hash;
 	uint32_t child;	       /* the newest, attached or not; 0 = none */
 	uint32_t older, newer; /* of the same parent */
@@ -64,10 +65,9 @@ struct node_chunk {
 struct node_table {
 	struct node_chunk *chunks;
 	uint32_t nchunks, chunks_cap;
-	uint32_t lowest; /* no chunk below has space */
-	uint32_t *heads; /* hash table: index of the first node, 0 = none */
-	uint32_t heads_mask;
-	/* Of the hash, so that nobody can choose names that share a chain. */
+	uint32_t lowest;     /* no chunk below has space */
+	struct hashed names; /* the indexes of linked nodes */
+	/* Of the hash, so that nobody can choose names that share one. */
 	uint64_t secret;
 	uint64_t live;
 	bool many : 1; /* nodes were so many that what they leave is trimmed */
@@ -110,8 +110,8 @@ void node_table_unlink(struct node_table *t, uint32_t index);
 struct node *node_table_find(const struct node_table *t, uint32_t parent,
 			     struct bytes name, uint32_t *index);
 /*
- * Fits the size of the hash table to the number of nodes. True: so many were
- * removed that the heap is worth trimming.
+ * Makes the hash table smaller if few nodes are left. True: so many were removed
+ * that the heap is worth trimming.
  */
 bool node_table_fit(struct node_table *t);
 

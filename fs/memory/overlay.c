@@ -7,7 +7,9 @@
 
 #include <xxhash.h>
 
+#include "fs/text/hashed.h"
 #include "fs/text/sorted.h"
+#include "store/value/array.h"
 #include "store/value/why.h"
 
 #ifndef OVERLAY_BYTES_MAX /* its test has less */
@@ -16,17 +18,19 @@
 /* Beyond this, entries are dropped even if their directory is being listed. */
 #define BYTES_BUSY (OVERLAY_BYTES_MAX / 2)
 #define SLOTS 256
-/* Directories that share a tree; most have an entry or two. */
-#define TREES 4096
-/* The least size of the hash table. */
-#define HEADS_MIN 1024
-/* A pinned node, its place in the hash table, and the allocator's overhead. */
-#define ENTRY_COST (sizeof(struct entry) + 128 + 16 + 16)
+/*
+ * Directories that share a tree; most have an entry or two. So many that after a
+ * large rm(1) few do: who looks for one walks past the others, each of which is
+ * where nobody has looked for long. Memory for those that are empty is not touched.
+ */
+#define TREES 65536
+/* A pinned node, the places of both in hash tables, and the allocator's overhead. */
+#define ENTRY_COST (sizeof(struct entry) + 128 + 40 + 16)
 
 struct entry {
 	struct sorted_node by_key; /* parent, order_put() */
-	struct entry *next;	   /* of those with that hash */
-	uint64_t hash;		   /* of parent and name */
+	uint32_t hash;		   /* of parent and name */
+	uint32_t number;	   /* entries[number - 1] */
 	uint64_t parent, node, ino;
 	uint8_t kind;
 	uint8_t rank; /* enum overlay_rank */
@@ -57,9 +61,10 @@ struct overlay {
 	_Atomic size_t deleting; /* deletes under way; read without the lock */
 	_Atomic uint64_t moves;
 	struct slot slots[SLOTS]; /* lock */
-	/* Under lock: all entries by name, and in order, by the directory. */
-	struct entry **heads;
-	size_t nheads; /* a power of two */
+	/* Under lock: all entries, by name, and in order, by the directory. */
+	struct entry **entries; /* count of them */
+	size_t entries_cap;
+	struct hashed names;
 	struct sorted trees[TREES];
 };
 
@@ -72,12 +77,10 @@ int overlay_new(struct nodes *nodes, struct overlay **out)
 
 	if (!ov)
 		return -ENOMEM;
-	ov->heads = calloc(HEADS_MIN, sizeof(struct entry *));
-	if (!ov->heads) {
+	if (hashed_init(&ov->names) < 0) {
 		free(ov);
 		return -ENOMEM;
 	}
-	ov->nheads = HEADS_MIN;
 	ov->nodes = nodes;
 	pthread_mutex_init(&ov->lock, NULL);
 	*out = ov;
@@ -89,16 +92,11 @@ static struct sorted *tree_of(struct overlay *ov, uint64_t dir)
 	return &ov->trees[XXH3_64bits(&dir, sizeof(dir)) % TREES];
 }
 
-static uint64_t hash_of(const struct overlay *ov, uint64_t parent,
+static uint32_t hash_of(const struct overlay *ov, uint64_t parent,
 			struct bytes name)
 {
-	return XXH3_64bits_withSeed(name.data, name.len,
-				    nodes_secret(ov->nodes) + parent);
-}
-
-static struct entry **head_of(struct overlay *ov, uint64_t hash)
-{
-	return &ov->heads[hash & (ov->nheads - 1)];
+	return (uint32_t)XXH3_64bits_withSeed(name.data, name.len,
+					      nodes_secret(ov->nodes) + parent);
 }
 
 static struct bytes entry_name(const struct entry *en)
@@ -247,45 +245,55 @@ static void set_late(struct overlay *ov, struct entry *en, bool late)
 	en->late = late;
 }
 
-/* Fits the hash table to the entries; a failure only makes chains longer. */
-static void fit_heads(struct overlay *ov)
+/* REQUIRES: lock. Makes room for one entry more. */
+static int reserve(struct overlay *ov)
 {
-	struct entry **old = ov->heads, *en, *next;
-	size_t n = ov->nheads, size = n;
+	return hashed_reserve(&ov->names) < 0
+		       ? -ENOMEM
+		       : ARRAY_RESERVE(ov->entries, ov->entries_cap,
+				       ov->count + 1);
+}
 
-	if (ov->count > n)
-		size = 2 * n;
-	else if (n > HEADS_MIN && ov->count < n / 8)
-		size = n / 2;
-	if (size == n)
+/* REQUIRES: lock. Gives memory back if few entries are left. */
+static void fit(struct overlay *ov)
+{
+	struct entry **less;
+	size_t cap;
+
+	if (!hashed_fit(&ov->names))
 		return;
-	ov->heads = calloc(size, sizeof(*ov->heads));
-	if (!ov->heads) {
-		ov->heads = old;
+	cap = ov->names.mask + 1;
+	if (cap >= ov->entries_cap)
 		return;
+	less = realloc(ov->entries, cap * sizeof(*less));
+	if (less) {
+		ov->entries = less;
+		ov->entries_cap = cap;
 	}
-	ov->nheads = size;
-	for (size_t i = 0; i < n; i++)
-		for (en = old[i]; en; en = next) {
-			next = en->next;
-			en->next = *head_of(ov, en->hash);
-			*head_of(ov, en->hash) = en;
-		}
-	free(old);
+}
+
+/* REQUIRES: lock. The last one gets the number of the one that goes. */
+static void unnumber(struct overlay *ov, struct entry *en)
+{
+	struct entry *last = ov->entries[ov->count - 1];
+
+	hashed_remove(&ov->names, en->hash, en->number);
+	if (last != en) {
+		hashed_renumber(&ov->names, last->hash, last->number,
+				en->number);
+		last->number = en->number;
+		ov->entries[en->number - 1] = last;
+	}
+	ov->count--;
+	fit(ov);
 }
 
 /* REQUIRES: lock. */
 static void entry_take_out(struct overlay *ov, struct entry *en)
 {
-	struct entry **at = head_of(ov, en->hash);
-
 	set_late(ov, en, false);
-	while (*at != en)
-		at = &(*at)->next;
-	*at = en->next;
 	sorted_remove(tree_of(ov, en->parent), &en->by_key);
-	ov->count--;
-	fit_heads(ov);
+	unnumber(ov, en);
 	ov->bytes -= cost_of(en);
 	nodes_unpin(ov->nodes, en->node);
 	nodes_unpin(ov->nodes, en->parent);
@@ -294,15 +302,13 @@ static void entry_take_out(struct overlay *ov, struct entry *en)
 
 void overlay_free(struct overlay *ov)
 {
-	struct sorted_node *n;
-
 	if (!ov)
 		return;
-	for (struct sorted *t = ov->trees; t < ov->trees + TREES; t++)
-		while ((n = sorted_any(t)))
-			entry_take_out(ov, by_key_entry(n));
+	while (ov->count)
+		entry_take_out(ov, ov->entries[ov->count - 1]);
 	pthread_mutex_destroy(&ov->lock);
-	free(ov->heads);
+	free(ov->entries);
+	hashed_free(&ov->names);
 	free(ov);
 }
 
@@ -323,13 +329,16 @@ static void entry_show(const struct entry *en, struct overlay_entry *out)
 static struct entry *find(struct overlay *ov, uint64_t parent,
 			  struct bytes name)
 {
-	uint64_t hash = hash_of(ov, parent, name);
-	struct entry *en = *head_of(ov, hash);
+	uint32_t hash = hash_of(ov, parent, name), at;
+	uint32_t i = hashed_first(&ov->names, hash, &at);
 
-	while (en && (en->hash != hash || en->parent != parent ||
-		      !bytes_eq(entry_name(en), name)))
-		en = en->next;
-	return en;
+	for (; i; i = hashed_next(&ov->names, hash, &at)) {
+		struct entry *en = ov->entries[i - 1];
+
+		if (en->parent == parent && bytes_eq(entry_name(en), name))
+			return en;
+	}
+	return NULL;
 }
 
 int overlay_find(struct overlay *ov, uint64_t parent, struct bytes name,
@@ -413,16 +422,13 @@ static int pin(struct overlay *ov, const struct entry *en)
 	return err;
 }
 
-/* REQUIRES: lock, pinned. */
+/* REQUIRES: lock, pinned, reserved. */
 static void insert(struct overlay *ov, struct entry *en)
 {
-	struct entry **head = head_of(ov, en->hash);
-
-	en->next = *head;
-	*head = en;
+	ov->entries[ov->count++] = en;
+	en->number = (uint32_t)ov->count;
+	hashed_put(&ov->names, en->hash, en->number);
 	sorted_insert(tree_of(ov, en->parent), &en->by_key);
-	ov->count++;
-	fit_heads(ov);
 	ov->bytes += cost_of(en);
 }
 
@@ -444,7 +450,9 @@ static int add_locked(struct overlay *ov, struct entry *en, bool replace)
 	}
 	if (ov->bytes - freed + cost_of(en) > OVERLAY_BYTES_MAX)
 		return -ENOSPC;
-	err = pin(ov, en);
+	err = reserve(ov);
+	if (err == 0)
+		err = pin(ov, en);
 	if (err)
 		return err;
 	if (old)
