@@ -513,8 +513,8 @@ const struct command cellctl_commands[] = {
 "open, is not in use, and is not changed. Prints, with tabs in between:\n"
 "  lost TABLE FAMILY FILE OFFSET BYTES FROM TO REASON\n"
 "      a part of a file that cannot be read, and the rows that it may have held\n"
-"      (both included; empty: no bound). TABLE and FAMILY are empty where it is\n"
-"      the log. In these rows deleted cells and older versions may be back.\n"
+"      (both included; empty: no bound). TABLE and FAMILY are empty where that\n"
+"      is not known. In these rows deleted cells and older versions may be back.\n"
 "  salvaged TABLE FAMILY ROWS CELLS\n"
 "  note SENTENCE\n"
 "Exits with 1 if something is lost. What it could not finish is to be removed.\n",

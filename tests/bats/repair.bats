@@ -72,7 +72,8 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	is "a d:q 1 one m d:q 3 three p d:q 4 four z e:q 5 five zz e:q 6 six" \
 		ctl scan "$T/new" t
 	rm "$STORE"/CATALOG-*
-	run -0 ctl repair "$STORE" "$T/none"
+	run -1 ctl repair "$STORE" "$T/none"
+	[[ $output == *"lost$TAB$TAB${TAB}CATALOG$TAB"*"one that is missing too is not noticed"* ]]
 	[[ $output == *"names and schemas of tables and families are lost"* ]]
 	[ "$(ctl tables "$T/none" | grep -c '^salvaged_[0-9]*$')" -eq 2 ]
 	cmp <(for t in $(ctl tables "$T/none"); do
@@ -104,7 +105,7 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	# As a kill leaves it before the log goes, and without a catalog.
 	rm "$STORE"/wal* "$STORE"/CATALOG-*
 	cp "$T/log"/* "$STORE"
-	run -0 ctl repair "$STORE" "$T/new"
+	run -1 ctl repair "$STORE" "$T/new"
 	[[ $output == *"salvaged${TAB}"*"${TAB}f${TAB}1${TAB}1" ]]
 	is "a f:q 1 one" ctl scan "$T/new" "$(ctl tables "$T/new")" --raw -n all
 }
@@ -121,6 +122,36 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	run -1 ctl repair "$STORE" "$T/new"
 	[[ ${lines[0]} == "lost${TAB}${TAB}${TAB}${log##*/}${TAB}"* ]]
 	is "a c" ctl scan "$T/new" t --rows
+}
+
+@test "a log whose first segment is gone, or all of it, is told as lost" {
+	ctl put "$STORE" t a d:q one 1
+	ctl put "$STORE" t b d:q two 2
+	mv "$STORE/wal-0000000000000000.log" "$T"
+	run -1 ctl repair "$STORE" "$T/new"
+	[[ ${lines[0]} == "lost$TAB$TAB${TAB}wal-0000000000000000.log$TAB"*"it is missing" ]]
+	is "b d:q 2 two" ctl scan "$T/new" t
+	rm "$STORE"/wal-*.log
+	run -1 ctl repair "$STORE" "$T/none"
+	[ "$(grep -c "^lost.*it is missing" <<< "$output")" -eq 2 ]
+	# Nothing says any more that there was a second one.
+	rm "$STORE/wal.made"
+	run ctl repair "$STORE" "$T/less"
+	[[ $output != *"wal.made"* ]]
+	mv "$T/wal-0000000000000000.log" "$STORE"
+	run ctl repair "$STORE" "$T/last"
+	[[ $output == *"note${TAB}wal.made is missing or damaged: "* ]]
+}
+
+@test "a table file that only the lost catalog had is missed" {
+	fill
+	ctl flush "$STORE"
+	rm "$(ls "$STORE"/CATALOG-* | grep -v old)"
+	run -0 ctl repair "$STORE" "$T/new"
+	rm "$(newest_file)"
+	run -1 ctl repair "$STORE" "$T/less"
+	[[ $output == *"lost$TAB$TAB${TAB}wal-"*"it is missing"* ]]
+	is "a d:q 1 one m d:q 3 three p d:q 4 four" ctl scan "$T/less" t
 }
 
 @test "no destination that exists, and no store that is mounted" {

@@ -322,7 +322,8 @@ static void gives(const char *copied, const char *notes, const char *lost)
 #define BEFORE                                                               \
 	"the newest catalog is missing or damaged: tables, schemas and "     \
 	"snapshots are those of CATALOG-%016x.old, one change of tables or " \
-	"files before\n"
+	"files before; if what that change made last is missing too, that "  \
+	"is not noticed\n"
 #define NONE                                                                 \
 	"there is no catalog that can be read: names and schemas of tables " \
 	"and families are lost\n"
@@ -377,6 +378,26 @@ TEST(an_entry_of_the_log_and_of_a_file_is_copied_once)
 	gives("t f 30\n", notes, "");
 }
 
+/* Of what the lost catalog alone had there is the gap in the numbers, or in the log. */
+TEST(a_file_of_the_lost_catalog_is_missed)
+{
+	char notes[512];
+
+	make_table("t");
+	make_table("u");
+	fill("t", 0, ROWS);
+	fill("u", 0, 3);
+	assert_int_equal(store_flush(the.s, NULL), 0);
+	end_store();
+	lose_newest_catalog(the.os);
+	snprintf(notes, sizeof(notes), BEFORE, 3);
+	gives("t f 30\nu f 3\n", notes, "");
+	lose(the.os, "1.sst");
+	gives("t f 0\nu f 3\n", notes, "1.sst -\n");
+	lose(the.os, "2.sst");
+	gives("t f 0\nu f 0\n", notes, "wal-0000000000000000.log -\n");
+}
+
 /*
  * The numbers of entries go on where those that were salvaged end, of which there are
  * no more than that, although compactions take the numbers away.
@@ -397,7 +418,8 @@ TEST(what_is_put_afterwards_is_newer)
 	end_store();
 	lose(the.os, "CATALOG");
 	lose(the.os, "wal");
-	assert_int_equal(rescue_of(the.os), 0);
+	assert_int_equal(rescue_of(the.os), 1);
+	assert_string_equal(the.lost, "CATALOG -\n");
 	s = open_store(the.os, "/new");
 	assert_true(put(s, "salvaged_1", 7, 'n') > ROWS);
 	assert_int_equal(table_open(s, bytes_str("salvaged_1"), &t), 0);
@@ -449,7 +471,7 @@ TEST(a_file_that_does_not_say_whose_it_is_is_a_table)
 		 NONE "1.sst does not say whose it is: it is called tree "
 		      "%d\n" NAMELESS,
 		 1, 1, "salvaged_1");
-	gives("salvaged_1 f 30\n", notes, "");
+	gives("salvaged_1 f 30\n", notes, "CATALOG -\n");
 }
 
 /* The rest of the store is not. */
@@ -473,7 +495,8 @@ TEST(a_file_that_cannot_be_looked_through_is_lost)
 		fault_arm(os, &(struct fault_plan){.kinds = FAULT_SIZE,
 						   .nth = nth,
 						   .err = EIO});
-		if (rescue_of(os) == 1 && !strcmp(the.lost, "1.sst -\n")) {
+		if (rescue_of(os) == 2 &&
+		    !strcmp(the.lost, "CATALOG -\n1.sst -\n")) {
 			assert_string_equal(the.copied,
 					    "salvaged_2 f 0\nsalvaged_1 f 2\n");
 			n++;

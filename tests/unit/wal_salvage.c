@@ -37,10 +37,13 @@ static void hear_loss(void *arg, const struct wal_loss *loss)
 		 loss->bytes, loss->reason);
 }
 
+#define ANY UINT64_MAX /* which segments are needed is not known */
+
 static int salvage(uint64_t first)
 {
 	const struct wal_salvage s = {.dir = made.dir,
-				      .first = first,
+				      .first_known = first != ANY,
+				      .first = first == ANY ? 0 : first,
 				      .each = hear,
 				      .lost = hear_loss};
 
@@ -351,6 +354,20 @@ TEST(segments_that_are_missing_are_told)
 	assert_non_null(strstr(lost, "17 0+0 it is missing\n"
 				     "999 0+0 it is missing\n"
 				     "1001 0+0 it is missing\n"));
+}
+
+/* Number 0 is one as any, and maybe there was no other. */
+TEST(the_very_first_segment_is_missed)
+{
+	wal_made_note(made.dir, 1, false);
+	gives(0, "", "0 0+0 it is missing\n");
+	gives(ANY, "", "");
+	wal_made_note(made.dir, 2, false);
+	begin(1, 1 << 20);
+	put(1 << 20, "bbbb");
+	end();
+	gives(0, "bbbb ", "0 0+0 it is missing\n");
+	gives(ANY, "bbbb ", "");
 }
 
 TEST(a_missing_ring_is_told_if_there_was_one)

@@ -7,10 +7,15 @@
 
 #include "store/lsm/admin/engine.h"
 #include "store/lsm/manifest/directory.h"
+#include "store/lsm/table/sst_format.h"
 #include "store/lsm/table/sst_salvage.h"
 #include "store/lsm/wal/record.h"
+#include "store/lsm/wal/wal_replay.h"
 #include "store/lsm/wal/wal_salvage.h"
 #include "store/value/array.h"
+
+/* As many files in a row are told one by one. */
+#define MISSING_MAX 16
 
 void repair_note(struct repair *k, const char *fmt, ...)
 {
@@ -115,6 +120,86 @@ static void lose_log(void *arg, const struct wal_loss *loss)
 	repair_lost(k, &news);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const struct repair_stray *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Table files in [@from, @to) may be what the catalog that is lost had. */
+static void lose_between(struct repair *k, uint64_t from, uint64_t to)
+{
+	char name[SST_NAME_LEN];
+	const struct store_rescue news = {
+		.kind = RESCUE_LOST,
+		.file = name,
+		.reason = "it is missing, unless it never was: the catalog "
+			  "that would say so is lost",
+	};
+
+	for (uint64_t number = from; number < to; number++) {
+		/* One line more than these says where it ends. */
+		if (number == from + MISSING_MAX)
+			number = to - 1;
+		sst_name(number, name);
+		repair_lost(k, &news);
+	}
+}
+
+/*
+ * Files are numbered in a row. So of those that the change made which the catalog
+ * before does not have, one that is missing leaves a gap, but for the last.
+ */
+static void lose_gaps(struct repair *k)
+{
+	uint64_t next = k->known.catalog.next_file;
+
+	if (k->nstrays)
+		qsort(k->strays, k->nstrays, sizeof(*k->strays), by_number);
+	for (size_t i = 0; i < k->nstrays; i++) {
+		if (k->strays[i].number < next)
+			continue;
+		lose_between(k, next, k->strays[i].number);
+		next = k->strays[i].number + 1;
+	}
+}
+
+/* What else is lost where not all is known of what there was. */
+static void lose_unknown(struct repair *k)
+{
+	const struct store_rescue news = {
+		.kind = RESCUE_LOST,
+		.file = "CATALOG",
+		.reason = "it has the names, and which table files there were: "
+			  "one that is missing too is not noticed",
+	};
+
+	if (k->known.age == CATALOG_BEFORE)
+		lose_gaps(k);
+	if (k->known.age == CATALOG_NONE)
+		repair_lost(k, &news);
+}
+
+/*
+ * Without that file a segment at the end of the log, or the ring, may be missing
+ * unnoticed. A store that was never written has none.
+ */
+static int note_log(struct repair *k)
+{
+	uint64_t *numbers = NULL;
+	size_t n = 0;
+	int r = wal_segments(k->from, 0, &numbers, &n);
+
+	free(numbers);
+	if (r == 0 && (n || k->known.catalog.wal_first) &&
+	    !wal_made_read(k->from).next)
+		repair_note(k, WAL_MADE_NAME
+			    " is missing or damaged: if the end of the log is "
+			    "missing too, that is not noticed");
+	return r;
+}
+
 static int read_all(struct repair *k)
 {
 	struct wal_salvage w = {
@@ -130,15 +215,19 @@ static int read_all(struct repair *k)
 	if (k->known.note[0])
 		repair_note(k, "%s", k->known.note);
 	k->last_seq = k->known.catalog.last_seq;
-	/* The change that is lost may have been a flush, which needs fewer. */
-	if (k->known.age == CATALOG_NEWEST)
-		w.first = k->known.catalog.wal_first;
 	r = memtable_new(0, &k->log);
 	if (r == 0)
 		r = os_dir_list(k->from, find_stray, k);
-	if (r == 0)
-		r = wal_salvage(&w);
-	return r;
+	if (r < 0)
+		return r;
+	lose_unknown(k);
+	/* The change that is lost may have been a flush, which needs fewer. */
+	w.first_known = k->known.age == CATALOG_NEWEST ||
+			(k->known.age == CATALOG_BEFORE && !k->nstrays);
+	if (w.first_known)
+		w.first = k->known.catalog.wal_first;
+	r = note_log(k);
+	return r == 0 ? wal_salvage(&w) : r;
 }
 
 static int make_dest(struct repair *k, struct os *os, const char *path)

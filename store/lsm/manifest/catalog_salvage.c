@@ -89,7 +89,8 @@ static int read_before(struct os_dir *dir, const struct directory_look *l,
 		out->note, sizeof(out->note),
 		"the newest catalog is missing or damaged: tables, schemas and "
 		"snapshots are those of %s, one change of tables or files "
-		"before",
+		"before; if what that change made last is missing too, that is "
+		"not noticed",
 		name);
 	return 0;
 }

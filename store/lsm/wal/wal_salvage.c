@@ -287,8 +287,8 @@ static int take_all(struct salvage *k)
 	r = buf_reserve(&k->hold, k->ring.len);
 	if (r < 0)
 		return r;
-	if (!next && k->n)
-		next = k->numbers[0];
+	if (!k->s->first_known)
+		next = k->n ? k->numbers[0] : UINT64_MAX;
 	for (size_t i = 0; i < k->n; i++) {
 		lose_missing(k, next, k->numbers[i]);
 		next = k->numbers[i] + 1;
@@ -296,8 +296,7 @@ static int take_all(struct salvage *k)
 		if (r < 0)
 			return r;
 	}
-	if (next)
-		lose_missing(k, next, made.next);
+	lose_missing(k, next, made.next);
 	return 0;
 }
 

@@ -29,7 +29,9 @@ struct wal_loss {
 
 struct wal_salvage {
 	struct os_dir *dir;
-	uint64_t first; /* segments below it are not needed; 0 = not known */
+	/* Those from @first on are needed; else from the first that is there on. */
+	bool first_known;
+	uint64_t first;
 	/* A negative return ends it. A record may come more than once. */
 	int (*each)(void *arg, struct bytes record);
 	void (*lost)(void *arg, const struct wal_loss *loss);
