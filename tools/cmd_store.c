@@ -2,8 +2,11 @@
  * Commands over whole stores.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,7 +139,8 @@ static void say_rescue(void *arg, const struct store_rescue *news)
 }
 
 struct rescue {
-	const struct request *rq;
+	const char *store, *dest;
+	char *part; /* what becomes @dest once it is whole */
 	int code;
 };
 
@@ -144,31 +148,81 @@ static int rescue(void *arg)
 {
 	struct rescue *k = arg;
 
-	return store_repair(k->rq->words[0], k->rq->words[1], NULL, say_rescue,
-			    &k->code);
+	return store_repair(k->store, k->part, NULL, say_rescue, &k->code);
+}
+
+/* Is there a place for the new store, and none in the old one? */
+static int find_place(struct rescue *k)
+{
+	size_t len = strlen(k->dest);
+	struct stat st;
+
+	if (lstat(k->dest, &st) == 0)
+		return why(-EEXIST,
+			   "%s exists: name a directory that does not, for the "
+			   "new store",
+			   k->dest);
+	/* The store's files are its own, and who removes it would lose both. */
+	if (mountpoint_is_inside(k->dest, k->store))
+		return why(-EINVAL,
+			   "%s is in the store: name a directory elsewhere",
+			   k->dest);
+	if (len == 0)
+		return why(-EINVAL, "the new store needs a name");
+	while (len > 1 && k->dest[len - 1] == '/')
+		len--;
+	if (asprintf(&k->part, "%.*s.part", (int)len, k->dest) < 0) {
+		k->part = NULL;
+		return why(-ENOMEM, "out of memory");
+	}
+	return lstat(k->part, &st) == 0
+		       ? why(-EEXIST,
+			     "%s is there, of a repair that was cut: remove it",
+			     k->part)
+		       : 0;
+}
+
+/* The new store is whole: it gets its name. */
+static int name_it(const struct rescue *k)
+{
+	int r, fd = -1;
+
+	if (rename(k->part, k->dest) == 0)
+		fd = open(k->dest, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = fd < 0 ? -errno : folder_sync_name(fd, k->dest);
+	if (fd < 0)
+		return why(r, "renaming %s, which is whole, to %s: %s", k->part,
+			   k->dest, strerror(-r));
+	close(fd);
+	return r;
+}
+
+static int run_rescue(struct rescue *k)
+{
+	char *advice;
+	int lost, r;
+
+	if (asprintf(&advice,
+		     "%s is as it was, and %s is not whole\n"
+		     "  remove that, if it is there, and do it again",
+		     k->store, k->part) < 0)
+		return why(-ENOMEM, "out of memory");
+	lost = progress_run("repair", k->part, progress_files(k->store), rescue,
+			    k, advice);
+	free(advice);
+	r = lost < 0 ? lost : name_it(k);
+	return r < 0 ? r : lost;
 }
 
 int cmd_repair(struct request *rq)
 {
-	struct rescue k = {rq, EXIT_DONE};
-	char *advice = NULL;
-	int lost;
+	struct rescue k = {
+		.store = rq->words[0], .dest = rq->words[1], .code = EXIT_DONE};
+	int lost = find_place(&k);
 
-	/* The store's files are its own, and who removes it would lose both. */
-	if (mountpoint_is_inside(rq->words[1], rq->words[0]) &&
-	    access(rq->words[1], F_OK) < 0) {
-		why(-EINVAL, "%s is in the store: name a directory elsewhere",
-		    rq->words[1]);
-		return fail_store(rq->words[1]);
-	}
-	if (asprintf(&advice,
-		     "%s is as it was, and %s is not whole\n"
-		     "  remove that, if it is there, and do it again",
-		     rq->words[0], rq->words[1]) < 0)
-		return fail_memory();
-	lost = progress_run("repair", rq->words[1],
-			    progress_files(rq->words[0]), rescue, &k, advice);
-	free(advice);
+	if (lost == 0)
+		lost = run_rescue(&k);
+	free(k.part);
 	if (lost < 0)
 		return fail_store(rq->words[0]);
 	if (k.code)

@@ -517,7 +517,7 @@ const struct command cellctl_commands[] = {
 "      is not known. In these rows deleted cells and older versions may be back.\n"
 "  salvaged TABLE FAMILY ROWS CELLS\n"
 "  note SENTENCE\n"
-"Exits with 1 if something is lost. What it could not finish is to be removed.\n",
+"Exits with 1 if something is lost. What it could not finish is DEST.part.\n",
 	.example = "repair ./data ./saved",
 	.options = O_JSON | O_PROGRESS,
 	.words_min = 2, .words_max = 2, .needs = AT_REST,

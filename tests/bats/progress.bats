@@ -186,7 +186,8 @@ late() {
 		late
 		rm -r "$T/saved"
 	done
-	rm -r "$T/saved"
+	[ ! -e "$T/saved" ]
+	rm -r "$T/saved.part"
 	ctl repair "$STORE" "$T/saved"
 	ctl export "$T/saved" T | cmp - "$T/whole"
 	HELD=fsync
@@ -463,7 +464,7 @@ not_answered() {
 	settled grep -q "^repair" "$T/said"
 	kill -INT "$TOOL" || true
 	wait "$TOOL" || ended_by INT "$STORE is as it was"
-	rm -rf "$T/saved"
+	rm -rf "$T/saved" "$T/saved.part"
 	ctl repair "$STORE" "$T/saved"
 	[ "$(ctl count "$T/saved" T)" -eq 3001 ]
 }

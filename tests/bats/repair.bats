@@ -154,6 +154,26 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	is "a d:q 1 one m d:q 3 three p d:q 4 four" ctl scan "$T/less" t
 }
 
+@test "a repair that is killed leaves nothing that opens as the new store" {
+	fill
+	kill_at() {
+		ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null \
+			-e trace=fsync,fdatasync \
+			-e inject=fsync,fdatasync:signal=KILL:when="$1" \
+			"$CELLCTL" repair "$STORE" "$T/new"
+	}
+	for when in 1 2 3 4; do
+		run -137 kill_at "$when"
+		[ ! -e "$T/new" ]
+		says 3 "$T/new.part is there, of a repair that was cut: remove it" \
+			repair "$STORE" "$T/new/"
+		rm -r "$T/new.part"
+	done
+	ctl repair "$STORE" "$T/new/"
+	[ ! -e "$T/new.part" ]
+	cmp <(ctl export --raw "$STORE" t) <(ctl export --raw "$T/new" t)
+}
+
 @test "no destination that exists, and no store that is mounted" {
 	fill
 	mkdir "$T/there"
@@ -163,6 +183,9 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	says 3 "is in the store" repair "$STORE" "$STORE/new"
 	says 3 "is in the store" repair "$STORE" "$T/link/new"
 	[ ! -e "$STORE/new" ]
+	ln -s nowhere "$T/dangling"
+	says 3 "exists" repair "$STORE" "$T/dangling"
+	says 3 "needs a name" repair "$STORE" ""
 	[ -z "$(ls "$T/there")" ]
 	says 3 "there is no cellfs store" repair "$T/there" "$T/new"
 	[ ! -e "$T/new" ]
