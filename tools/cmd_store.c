@@ -330,10 +330,36 @@ char *directory_of(const struct request *rq)
 	return dir;
 }
 
+/* Table files of what was merged that stay as they are. 0 if that is not known. */
+static uint64_t count_damaged(struct request *rq)
+{
+	struct table_info held;
+	struct store_stat st;
+
+	if (rq->table)
+		return table_info(rq->table, &held) < 0 ? 0 : held.damaged;
+	for (unsigned i = 0; store_stat(rq->store, i, &st) > 0; i++)
+		if (!strcmp(st.name, "sstables_damaged"))
+			return st.value;
+	return 0;
+}
+
+static int print_unmerged(const struct request *rq, uint64_t n)
+{
+	fprintf(stderr,
+		"cellctl: %s: %llu damaged table file%s not merged, nor others "
+		"of the same rows\n"
+		"  which, and of which rows: cellctl check %s\n",
+		rq->words[0], (unsigned long long)n, n == 1 ? " is" : "s are",
+		why_word(rq->words[0]));
+	return EXIT_NONE;
+}
+
 int cmd_compact(struct request *rq)
 {
 	struct table_info held = {.bytes = 0};
 	int code = maybe_table(rq);
+	uint64_t damaged;
 	char *dir;
 
 	if (code)
@@ -349,5 +375,8 @@ int cmd_compact(struct request *rq)
 					"is merged when it is done again")) < 0)
 		code = fail_store(rq->words[0]);
 	free(dir);
-	return code;
+	if (code)
+		return code;
+	damaged = count_damaged(rq);
+	return damaged ? print_unmerged(rq, damaged) : EXIT_DONE;
 }

@@ -419,7 +419,8 @@ const struct command cellctl_commands[] = {
 	.name = "compact", .alias = "major_compact", .args = "STORE [TABLE]",
 	.line = "merge files",
 	.help =
-"Merges all files, which removes hidden and expired cells from the disk.\n",
+"Merges all files, which removes hidden and expired cells from the disk. Damaged\n"
+"ones stay as they are, with others of the same rows: then it exits with 1.\n",
 	.example = "compact ./data notes",
 	.options = O_PROGRESS,
 	.words_min = 1, .words_max = 2, .needs = NEEDS_STORE | WRITES,

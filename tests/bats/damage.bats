@@ -124,6 +124,27 @@ end_damaged() {
 	done
 }
 
+@test "cellctl compact says what damage keeps it from" {
+	files_of_rows a b c
+	rm "$M/t/b/f:q"
+	unmount_store
+	cp -r "$STORE" "$T/whole"
+	printf X | dd of="$STORE/${FILE[1]}" bs=1 seek=3 conv=notrunc status=none
+	cp -r "$STORE" "$T/other"
+	# The merge is the first that meets it.
+	run --separate-stderr -1 "$CELLCTL" compact "$STORE"
+	[ -e "$STORE/${FILE[1]}" ]
+	[[ $stderr == *"1 damaged table file is not merged"*"cellctl check $STORE"* ]]
+	run --separate-stderr -1 "$CELLCTL" compact "$T/other" t
+	[[ $stderr == *"1 damaged table file is not merged"* ]]
+	mount_store
+	run --separate-stderr -1 "$CELLCTL" compact "$M" t
+	[[ $stderr == *"1 damaged table file is not merged"* ]]
+	end_damaged "${FILE[1]}"
+	run --separate-stderr -0 "$CELLCTL" compact "$T/whole"
+	[ -z "$stderr" ]
+}
+
 @test "cellctl check looks at a mounted store" {
 	files_of_rows a b c d
 	run -0 "$CELLCTL" check "$STORE"
