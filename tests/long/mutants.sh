@@ -18,7 +18,7 @@ say() {
 
 # What the tests below run.
 declare -A targets=(
-	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_beside tests/test-ops_rename tests/test-damage tests/test-engine_background tests/test-shape tests/library/test-library_tables"
+	[build-asan]="fs/cellfs tools/cellctl tests/cellfs-cut tests/posixtest tests/test-os_calls tests/test-repair tests/test-catalog_crash tests/test-catalog_damage tests/test-engine tests/test-engine_tables tests/test-wal tests/test-no_memory tests/test-no_memory_check tests/test-no_memory_ops tests/test-ops_believed tests/test-ops_beside tests/test-ops_rename tests/test-damage tests/test-engine_background tests/test-shape tests/library/test-library_tables"
 	[build-tsan]="tests/test-pins"
 )
 
@@ -265,6 +265,18 @@ mutant "the newest of a column is staged twice" fs/files/stage.c \
 mutant "a quota of before refuses" store/lsm/write/quota.c \
 	's/\tif \(!over\)\n\t\treturn 0;\n//' \
 	meson build-asan engine_tables
+mutant "segment 0 is not known to be needed" store/lsm/wal/wal_salvage.c \
+	's/if \(!k->s->first_known\)/if (!k->s->first_known || !next)/' \
+	bats repair "whose first segment is gone"
+mutant "a gap in the numbers of files is no loss" store/lsm/admin/repair.c \
+	's/\t\tlose_between\(k, next, k->strays\[i\].number\);/(void)lose_between;/' \
+	meson build-asan repair
+mutant "a repaired store has its name at once" tools/cmd_store.c \
+	's/"%.\*s.part", \(int\)len/"%.*s", (int)len/' \
+	bats repair "that is killed"
+mutant "a compaction around damage is silent" tools/cmd_store.c \
+	's/return damaged \? print_unmerged/return damaged == UINT64_MAX ? print_unmerged/' \
+	bats damage "what damage keeps it from"
 
 printf '%d caught, %d not\n' "$caught" "$bad"
 [ "$bad" -eq 0 ] && [ "$caught" -gt 0 ]
