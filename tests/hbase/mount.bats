@@ -351,6 +351,26 @@ twelve_rows() {
 	[ "$(cut -f 3 "$M/$N/.cells" | tr '\n' ' ')" = "9 7 " ]
 }
 
+# The server gives a sum its time when it is applied, so that nobody knows what to
+# delete or to put behind it.
+@test "what stands behind a sum of its column is refused, not lost" {
+	local line
+
+	"$CELLCTL" create "$STORE" "$N" f:versions=5 g
+	printf 'r\tf:n\t1\told\n' >"$M/$N/.cells"
+	for line in 'f:n\t\t\tdelete-column' 'f:n\t\tput' \
+		'f:\t\t\tdelete-family' '\t\t\tdelete-row'; do
+		printf '%b\n' 'r\tf:n\t\tmore\tappend' "r\t$line" >"$T/lines"
+		run "$CELLCTL" import "$STORE" "$N" "$T/lines"
+		[ "$status" -eq 3 ]
+		[[ $output == *"in one mutation: make two of it"* ]]
+	done
+	[ "$(cut -f 3- "$M/$N/.cells")" = $'1\told' ]
+	printf '%b\n' 'r\tf:n\t\tmore\tappend' 'r\tf:n\t1\t\tdelete-column' \
+		'r\tf:m\t\tx' 'r\tg:\t\t\tdelete-family' >"$M/$N/.cells"
+	[ "$(cut -f 2,4 "$M/$N/.cells")" = $'f:m\tx\nf:n\toldmore' ]
+}
+
 @test "a range of columns does not jump over what deletes a family" {
 	"$CELLCTL" create "$STORE" "$N" f:versions=3
 	printf 'r\tf:c\t2\told\nr\tf:d\t2\told\n' >"$M/$N/.cells"

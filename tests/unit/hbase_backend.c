@@ -382,6 +382,58 @@ TEST(a_sum_is_not_put_behind_the_end_of_time)
 	end(&c);
 }
 
+/*
+ * The server gives a sum its timestamp: what is to hide it, or to be hidden by it or not,
+ * by a timestamp that was chosen before may do the opposite.
+ */
+TEST(what_stands_beside_a_sum_of_its_column_is_refused)
+{
+	struct change sum = {.op = CHANGE_APPEND,
+			     .family = bytes_str("a"),
+			     .qualifier = bytes_str("q"),
+			     .value = bytes_str("x"),
+			     .ts = TS_AUTO};
+	struct change column = sum, version = a_put("a", "q", TS_AUTO, "y");
+	struct change family = {.op = CHANGE_DELETE_FAMILY,
+				.family = sum.family,
+				.ts = TS_AUTO};
+	struct change row = {.op = CHANGE_DELETE_ROW, .ts = TS_AUTO};
+	struct change late = a_put("a", "q", TS_MAX - 1, "y");
+	struct change old = a_put("a", "q", 1, "y");
+	struct change other = a_put("a", "p", TS_AUTO, "y");
+	struct change *refused[][2] = {
+		{&sum, &column},  {&column, &sum},  {&sum, &family},
+		{&family, &sum},  {&sum, &row},	    {&row, &sum},
+		{&sum, &version}, {&version, &sum}, {&late, &sum}};
+	struct change *taken[][2] = {{&sum, &old},
+				     {&old, &sum},
+				     {&sum, &other},
+				     {&other, &sum},
+				     {&sum, &late}};
+	struct change changes[2];
+	struct mutation m = {
+		.row = bytes_str("r"), .changes = changes, .nchanges = 2};
+	struct played_cluster c = {.new_version_behavior = true,
+				   .takes_sum = true};
+
+	column.op = CHANGE_DELETE_COLUMN;
+	column.value = (struct bytes){0};
+	begin(&c);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		changes[0] = *refused[i][0];
+		changes[1] = *refused[i][1];
+		assert_int_equal(table_mutate(c.t, &m, 0), -EOPNOTSUPP);
+		assert_non_null(strstr(store_why(), "in one mutation"));
+	}
+	assert_null(strstr(c.methods, " Multi"));
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++) {
+		changes[0] = *taken[i][0];
+		changes[1] = *taken[i][1];
+		assert_int_equal(table_mutate(c.t, &m, 0), 1);
+	}
+	end(&c);
+}
+
 /* And at an open, where every program looks. */
 TEST(a_read_only_table_is_not_writable)
 {

@@ -47,6 +47,7 @@ struct resolver {
 	const int64_t
 		*newest; /* of each change, if they were asked for; or NULL */
 	size_t nmarkers; /* so many changes before this one are no puts */
+	size_t nsums;	 /* so many before it are sums, at the server's time */
 	/* What is sent, each with its timestamp. */
 	struct change *sent;
 	size_t nsent, cap;
@@ -188,6 +189,35 @@ static int resolve_order(struct resolver *rs, size_t at,
 	return 0;
 }
 
+/*
+ * Does the later one of two changes, one of them a sum, count on its place? The server
+ * gives the sum its timestamp, the clock's at least, which nobody knows before: a delete
+ * behind it may be too old to hide it, and either may be newer than the other.
+ */
+static bool clashes(const struct change *a, const struct change *b)
+{
+	if (!op_writes(b->op))
+		return op_adds(a->op) && hides(b, a);
+	if (op_adds(a->op) == op_adds(b->op) || !op_writes(a->op) ||
+	    !change_same_column(a, b))
+		return false;
+	return op_adds(a->op) ? b->ts > TS_MAX : a->ts_given >= b->ts_given;
+}
+
+static int resolve_beside_sums(const struct resolver *rs, size_t at,
+			       const struct change *c)
+{
+	bool any = rs->nsums || op_adds(c->op);
+
+	for (size_t i = 0; any && i < at; i++)
+		if (clashes(&rs->m->changes[i], c))
+			return why(-EOPNOTSUPP,
+				   "HBase cannot add to a column and %s it in "
+				   "one mutation: make two of it",
+				   op_writes(c->op) ? "put" : "delete");
+	return 0;
+}
+
 /* As hbase_family(), where a table without the family is an error. */
 static int family_of(struct table *t, struct bytes family,
 		     struct family_attrs *out)
@@ -217,8 +247,12 @@ static int resolve_one(struct resolver *rs, size_t at)
 		r = check_sum(rs, at);
 	if (r == 0)
 		r = resolve_ts(rs, at, c, &a);
-	if (r == 0)
+	/* The server gives a sum its timestamp. */
+	if (r == 0 && !op_adds(c->op))
 		r = given_raise(&rs->given, rs->m, at, c);
+	if (r == 0)
+		r = resolve_beside_sums(rs, at, c);
+	rs->nsums += op_adds(c->op);
 	return r < 0 ? r : resolve_order(rs, at, &a);
 }
 
@@ -243,6 +277,8 @@ static int resolve_row_delete(struct resolver *rs, size_t at)
 		r = resolve_ts(rs, at, one, &schema->families[i].attrs);
 		if (r == 0)
 			r = given_raise(&rs->given, rs->m, at, one);
+		if (r == 0)
+			r = resolve_beside_sums(rs, at, one);
 		if (i == 0 || one->ts_given > c->ts_given)
 			c->ts_given = one->ts_given;
 	}
