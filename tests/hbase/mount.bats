@@ -421,6 +421,27 @@ f:q\thello\tput\t6000000' ]
 }
 
 # What a server's filters see of such a value is a reference to it.
+@test "what is added at a time of its own keeps the ttl" {
+	"$CELLCTL" create "$STORE" "$N" f:versions=9
+	printf 'r\tf:q\t%s000\tx\tput\t5000000\n' "$(date +%s)" >"$M/$N/.cells"
+	echo -n y >>"$M/$N/r/f/q/$(cut -f 3 "$M/$N/.cells")"
+	[ "$(cut -f 4- "$M/$N/.cells")" = $'xy\tput\t5000000' ]
+	printf 'r\tf:q\t%s\tz\tappend\n' "$(cut -f 3 "$M/$N/.cells")" >"$T/line"
+	cat "$T/line" >"$M/$N/.cells"
+	[ "$(cut -f 4- "$M/$N/.cells")" = $'xyz\tput\t5000000' ]
+}
+
+# HBase adds it to the timestamp, and what is no number any more is over.
+@test "a ttl that ends behind all times is none" {
+	"$CELLCTL" create "$STORE" "$N" f:versions=5
+	for q in 18446744073709551615 9223372036854775000; do
+		printf 'r\tf:%s\t\tx\tput\t%s\n' "$q" "$q"
+	done >"$M/$N/.cells"
+	printf 's\tf:q\t9223372036854775805\tx\tput\t1000\n' >"$M/$N/.cells"
+	printf 's\tf:sum\t\tx\tappend\t18446744073709551615\n' >"$M/$N/.cells"
+	[ "$(cut -f 1,4- "$M/$N/.cells")" = $'r\tx\nr\tx\ns\tx\ns\tx' ]
+}
+
 @test "values that HBase keeps in files of their own are whole" {
 	local value
 

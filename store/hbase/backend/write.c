@@ -379,6 +379,9 @@ static int sum_once(struct table *t, struct mutation *m, unsigned flags)
 		still.value = buf_bytes(&old);
 		put.op = CHANGE_PUT;
 		put.value = buf_bytes(&value);
+		/* As HBase's own sums: the old value's ttl, unless it has one. */
+		if (found && !put.ttl_ms)
+			put.ttl_ms = cell.ttl_ms;
 		if (r == 0)
 			r = mutate_once(t, &one, flags);
 		c->ts_given = put.ts_given;

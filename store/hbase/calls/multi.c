@@ -27,6 +27,17 @@ struct ttl {
 	uint64_t be_ms;
 };
 
+/*
+ * HBase adds a ttl to the timestamp with 63 bits: one that ends behind all of them, so
+ * never, would have ended long ago there, and is left out. A sum gets its time later.
+ */
+static uint64_t ttl_to_send(const struct change *c)
+{
+	uint64_t from = c->ts <= TS_MAX ? (uint64_t)c->ts : INT64_MAX / 2;
+
+	return c->ttl_ms > INT64_MAX - from ? 0 : c->ttl_ms;
+}
+
 static uint64_t ttl_of(const struct pb_mutation *m)
 {
 	const struct pb_attribute *a = m->attributes.items;
@@ -50,6 +61,7 @@ static int set_ttl(struct pb_mutation *m, uint64_t ms)
 static struct pb_mutation *new_action(struct row_actions *ra,
 				      const struct change *c)
 {
+	uint64_t ttl_ms = ttl_to_send(c);
 	struct pb_mutation *m;
 	struct pb_action *all;
 
@@ -68,7 +80,7 @@ static struct pb_mutation *new_action(struct row_actions *ra,
 						  (uint64_t)c->ts_max};
 	}
 	ra->n++;
-	return c->ttl_ms && set_ttl(m, c->ttl_ms) < 0 ? NULL : m;
+	return ttl_ms && set_ttl(m, ttl_ms) < 0 ? NULL : m;
 }
 
 int row_actions_add(struct row_actions *ra, const struct change *c)
@@ -78,7 +90,7 @@ int row_actions_add(struct row_actions *ra, const struct change *c)
 	uint32_t type = type_of(c);
 	bool counts = op_adds(c->op);
 
-	if (!m || m->type != type || counts || ttl_of(m) != c->ttl_ms)
+	if (!m || m->type != type || counts || ttl_of(m) != ttl_to_send(c))
 		m = new_action(ra, c);
 	if (m) {
 		cellblock_put(&e, ra->row, c);
