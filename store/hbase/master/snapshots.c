@@ -1,6 +1,7 @@
 #include "store/hbase/master/snapshots.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "store/hbase/master/admin.h"
 #include "store/hbase/master/procedure.h"
@@ -79,6 +80,9 @@ int snapshots_take(struct cluster *c, struct bytes name, struct bytes table)
 	int r = call_with(c, "Snapshot", &m, &retry, &pb_snapshot_begun,
 			  &answer);
 
+	/* One class is many things: of a table that was dropped it says so in words. */
+	if (r == -EIO && strstr(store_why(), "doesn't exist, can't take"))
+		return -ENOENT;
 	if (r < 0)
 		return r;
 	return answer.procedure ? procedure_await(c, answer.procedure, &retry)
