@@ -506,6 +506,17 @@ TEST(a_change_whose_answer_is_lost_may_be_done)
 	const struct check absent = {.op = CHECK_ABSENT,
 				     .family = bytes_str("b"),
 				     .qualifier = bytes_str("q")};
+	const struct check present = {.op = CHECK_PRESENT,
+				      .family = there.family,
+				      .qualifier = there.qualifier},
+			   version_present = {.op = CHECK_VERSION_PRESENT,
+					      .family = there.family,
+					      .qualifier = there.qualifier,
+					      .ts = 5},
+			   newest = {.op = CHECK_NEWEST_TS,
+				     .family = there.family,
+				     .qualifier = there.qualifier,
+				     .ts = 5};
 	const struct played_cluster declined = {.declines = true},
 				    taken = {.declines = true,
 					     .cells = &there,
@@ -519,6 +530,7 @@ TEST(a_change_whose_answer_is_lost_may_be_done)
 				  .ts = 5},
 			    delete = {.op = CHANGE_DELETE_COLUMN,
 				      .ts = TS_CLOCK},
+			    version = {.op = CHANGE_DELETE, .ts = 5},
 			    sum = {.op = CHANGE_INCREMENT, .delta = 1, .ts = 9},
 			    append = {.op = CHANGE_APPEND,
 				      .value = bytes_str("x"),
@@ -528,6 +540,7 @@ TEST(a_change_whose_answer_is_lost_may_be_done)
 	assert_told(declined, other, NULL, -ETIMEDOUT);
 	assert_told(taken, at, &absent, -ETIMEDOUT);
 	assert_told(taken, delete, &absent, -ETIMEDOUT);
+	assert_told(taken, version, &newest, -ETIMEDOUT);
 	assert_told(taken, sum, NULL, -ETIMEDOUT);
 	assert_told(taken, append, NULL, -ETIMEDOUT);
 	assert_told(refused, put, NULL, -ETIMEDOUT);
@@ -535,6 +548,9 @@ TEST(a_change_whose_answer_is_lost_may_be_done)
 	assert_told(taken, put, &absent, 1);
 	put.ts = TS_AUTO;
 	assert_told(taken, put, &absent, 1);
+	/* Of what was there to be deleted, and is gone. */
+	assert_told(taken, delete, &present, 1);
+	assert_told(taken, version, &version_present, 1);
 }
 
 /* Of what cannot be there nobody can say whether a check of it holds. */

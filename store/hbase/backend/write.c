@@ -141,10 +141,27 @@ static int not_known(int err, const char *reason)
 		   reason);
 }
 
+/* Does its condition say that what it deletes is there, and nothing else? */
+static bool deletes_checked(const struct mutation *m)
+{
+	const struct change *c = m->changes;
+	const struct check *k = m->checks;
+
+	if (m->nchanges != 1 || m->nchecks != 1 ||
+	    !bytes_eq(c->family, k->family) ||
+	    !bytes_eq(c->qualifier, k->qualifier))
+		return false;
+	if (k->op == CHECK_PRESENT)
+		return c->op == CHANGE_DELETE_COLUMN && c->ts > TS_MAX;
+	return k->op == CHECK_VERSION_PRESENT && c->op == CHANGE_DELETE &&
+	       c->ts == k->ts;
+}
+
 /*
  * A condition did not hold at the second try of a call whose first one was not
  * answered: perhaps because the first was applied. 1 if what it put is there, at
- * the moment that was chosen for it; anything else may be of others.
+ * the moment that was chosen for it, or what it was to delete is gone; anything else
+ * may be of others.
  */
 static int was_applied(struct table *t, const struct mutation *m)
 {
@@ -152,6 +169,8 @@ static int was_applied(struct table *t, const struct mutation *m)
 	struct cell cell;
 	int r = 0;
 
+	if (deletes_checked(m))
+		return 1;
 	for (size_t i = 0; r == 0 && i < m->nchanges; i++) {
 		const struct change *c = &m->changes[i];
 
