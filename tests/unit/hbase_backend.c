@@ -1,6 +1,7 @@
 /*
  * What a store sends to a cluster (hbase_played.h) for reads and changes of rows.
  */
+#include "store/filter/filter.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/hbase_played.h"
 
@@ -674,4 +675,62 @@ TEST(lengths_are_asked_of_what_is_shown_with_them)
 	/* A server would take them of references to values. */
 	assert_lengths(SCAN_COLUMNS, true, false);
 	assert_lengths(SCAN_CELLS, true, false);
+}
+
+/* Of a column that has its result a filter sees no more, as in the engine. */
+TEST(a_filter_sees_no_versions_below_the_newest_of_a_scan_of_columns)
+{
+	const struct change cells[] = {a_put("a", "q", 3, "one"),
+				       a_put("a", "q", 2, "two")};
+	struct played_cluster c = {.cells = cells, .ncells = 2};
+	struct scan_spec spec = {.granularity = SCAN_COLUMNS};
+	struct filter *filter;
+	struct scan *sc;
+	struct cell cell;
+
+	assert_int_equal(
+		filter_parse(bytes_str("SKIP ValueFilter(!=,'binary:two')"),
+			     &filter),
+		0);
+	spec.filter = filter;
+	begin(&c);
+	assert_int_equal(scan_open(c.t, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &cell), 1);
+	assert_true(cell.ts == 3);
+	assert_int_equal(scan_next(sc, &cell), 0);
+	scan_close(sc);
+	/* Of a scan of versions it sees all. */
+	spec.granularity = SCAN_CELLS;
+	spec.versions = 1;
+	assert_int_equal(scan_open(c.t, &spec, &sc), 0);
+	assert_int_equal(scan_next(sc, &cell), 0);
+	scan_close(sc);
+	filter_free(filter);
+	end(&c);
+}
+
+/* A server that filters, as keys take it, counts markers too: it is asked for all. */
+TEST(markers_are_no_versions_of_a_raw_scan_of_keys)
+{
+	struct change cells[] = {a_put("a", "q", 3, "1234"),
+				 a_put("a", "q", 2, ""),
+				 a_put("a", "q", 1, "1234")};
+	struct played_cluster c = {.cells = cells, .ncells = 3};
+	const struct scan_spec spec = {.granularity = SCAN_CELLS,
+				       .versions = 1,
+				       .raw = true,
+				       .keys_only = true};
+	struct scan *sc;
+	struct cell cell;
+
+	cells[1].op = CHANGE_DELETE;
+	begin(&c);
+	assert_int_equal(scan_open(c.t, &spec, &sc), 0);
+	for (int64_t ts = 3; ts >= 2; ts--) {
+		assert_int_equal(scan_next(sc, &cell), 1);
+		assert_true(cell.ts == ts);
+	}
+	assert_int_equal(scan_next(sc, &cell), 0);
+	scan_close(sc);
+	end(&c);
 }

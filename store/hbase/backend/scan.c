@@ -171,12 +171,16 @@ static size_t jump(const struct hbase_scan *sc, size_t i,
 		   const struct filter_answer *a)
 {
 	const struct cell *from = &sc->row.cells[i];
+	/* Of a column that has its result the filter sees no more. */
+	bool column =
+		a->jump == JUMP_COLUMN || (a->jump == JUMP_CELL && a->take &&
+					   sc->granularity == SCAN_COLUMNS);
 
 	for (i++; i < sc->row.n; i++) {
 		const struct cell *to = &sc->row.cells[i];
 
-		if (a->jump == JUMP_CELL || !same_family(from, to) ||
-		    (a->jump == JUMP_COLUMN && !same_column(from, to)) ||
+		if (!same_family(from, to) ||
+		    (column ? !same_column(from, to) : a->jump == JUMP_CELL) ||
 		    (a->jump == JUMP_SEEK &&
 		     bytes_cmp(to->qualifier, a->hint) >= 0))
 			break;

@@ -312,6 +312,13 @@ static bool limits_there(const struct scan_spec *spec)
 	       spec->family_offset <= INT32_MAX / 2;
 }
 
+/* Of a raw scan that it filters HBase counts markers as versions, too. */
+static bool versions_here(const struct scan_spec *spec)
+{
+	return spec->raw && spec->versions && spec->granularity == SCAN_CELLS &&
+	       (spec->keys_only || spec->has_qual_start || spec->has_qual_stop);
+}
+
 int scan_request_init(struct scan_request *q, struct table *t,
 		      const struct scan_spec *spec,
 		      struct range_scan_options *o)
@@ -319,7 +326,8 @@ int scan_request_init(struct scan_request *q, struct table *t,
 	struct pb_scan *scan = &o->scan;
 	int r = reserve(q, spec);
 
-	q->picks = pick_needed(spec) && !limits_there(spec);
+	q->picks = (pick_needed(spec) && !limits_there(spec)) ||
+		   versions_here(spec);
 	proto_init(&pb_scan, scan);
 	if (r == 0 && scan_request_is_empty(spec))
 		return 0;
@@ -331,7 +339,7 @@ int scan_request_init(struct scan_request *q, struct table *t,
 	add_times(q, spec, scan);
 	r = add_filters(q, t, spec, scan);
 	scan->versions = INT32_MAX;
-	if (!spec->filter) {
+	if (!spec->filter && !versions_here(spec)) {
 		if (!spec->raw && spec->granularity < SCAN_CELLS)
 			scan->versions = 1;
 		else if (spec->versions && spec->versions < INT32_MAX)
