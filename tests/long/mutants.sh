@@ -265,6 +265,9 @@ mutant "the newest of a column is staged twice" fs/files/stage.c \
 mutant "a quota of before refuses" store/lsm/write/quota.c \
 	's/\tif \(!over\)\n\t\treturn 0;\n//' \
 	meson build-asan engine_tables
+mutant "a schema is absent that cellctl has written" fs/change/changed_store.c \
+	's/\tif \(act->alter\)\n\t\tschema_absent_written\(&fs->schema_absent, table_id\(act->table\)\);\n//' \
+	bats served "has forgotten the table"
 mutant "segment 0 is not known to be needed" store/lsm/wal/wal_salvage.c \
 	's/if \(!k->s->first_known\)/if (!k->s->first_known || !next)/' \
 	bats repair "whose first segment is gone"
