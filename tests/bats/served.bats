@@ -229,7 +229,8 @@ other" ]
 	[ "$(grep -c '^family c' "$M/T/.schema")" -eq 40 ]
 }
 
-# removed_schema: what cellctl writes is there, though .schema was removed just now.
+# removed_schema [COMMAND...]: what cellctl writes is there, though .schema was removed
+# just now. The command is run in between.
 removed_schema() {
 	mkdir "$M/T"
 	sed 's/mode .*/mode 0700/' "$M/T/.schema" > "$T/schema"
@@ -244,18 +245,19 @@ removed_schema() {
 	removed_schema
 }
 
+# forgotten N: the kernel, which is told to forget, knows N nodes at most.
 forgotten() {
-	[ "$(awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats")" -lt 8 ]
+	echo 2 >/proc/sys/vm/drop_caches
+	[ "$(nodes)" -le "$1" ]
 }
 
-forget() {
-	echo 2 >/proc/sys/vm/drop_caches
-	settled forgotten
+nodes() {
+	awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats"
 }
 
 @test "it is where the kernel has forgotten the table" {
 	drop_caches_from_now_on
-	removed_schema forget
+	removed_schema settled forgotten "$(nodes)"
 }
 
 @test "snapshots by cellctl and by mkdir are the same" {
