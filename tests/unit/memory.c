@@ -125,6 +125,35 @@ TEST(overlay_lists_by_key_and_finds_by_name)
 	nodes_free(ns);
 }
 
+#define MANY 5000
+
+/* The place of one that goes is given to the last one. */
+TEST(overlay_finds_each_of_many_entries_until_it_goes)
+{
+	struct overlay_entry e;
+	struct overlay *ov;
+	struct nodes *ns;
+	char name[16];
+
+	assert_int_equal(nodes_new(&ns), 0);
+	assert_int_equal(overlay_new(ns, &ov), 0);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(add(ov, ns, name, str(name)), 0);
+	}
+	/* 7 has no factor in common with their count: each is met once. */
+	for (int n = 0, i = 0; n < MANY; n++, i = (i + 7) % MANY) {
+		snprintf(name, sizeof(name), "%d", i);
+		assert_int_equal(overlay_find(ov, 1, str(name), &e), 1);
+		assert_string_equal(e.name, name);
+		assert_true(overlay_remove(ov, 1, str(name)));
+		assert_int_equal(overlay_find(ov, 1, str(name), NULL), 0);
+		assert_int_equal(overlay_count(ov), MANY - n - 1);
+	}
+	overlay_free(ov);
+	nodes_free(ns);
+}
+
 TEST(overlay_keeps_nodes_that_the_kernel_forgot)
 {
 	struct overlay_entry e;
