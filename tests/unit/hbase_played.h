@@ -79,6 +79,7 @@ struct played_cluster {
 	_Atomic unsigned hangs_up;
 	/* The table has no snapshots; it cannot be deleted; it is disabled. */
 	bool is_bare, is_needed;
+	const char *takes_none; /* why the master takes no snapshot */
 	_Atomic bool is_disabled;
 	const char *const *others; /* more tables, up to a NULL; or NULL */
 	const struct change *cells;
@@ -618,6 +619,9 @@ static inline void answer_master(struct played_cluster *c, int fd,
 		answer_description(c, fd, q->id);
 	} else if (!strcmp(q->method, "GetCompletedSnapshots")) {
 		answer_snapshots(c, fd, q->id);
+	} else if (!strcmp(q->method, "Snapshot")) {
+		server_refuse_in_words(fd, q->id, "x.SnapshotCreationException",
+				       c->takes_none);
 	} else if (!strcmp(q->method, "GetStoreFile")) {
 		answer_files(c, fd, q->id);
 	} else if (!strcmp(q->method, "CompactRegion")) {

@@ -202,6 +202,22 @@ TEST(clones_that_others_may_read_stay)
 	assert_int_equal(c.drops, 1);
 }
 
+/* The master has one class for all that keeps it from a snapshot. */
+TEST(a_snapshot_of_a_table_that_is_gone_finds_none)
+{
+	struct played_cluster c = {
+		.takes_none = "x.SnapshotCreationException: Table 't' doesn't "
+			      "exist, can't take snapshot.\n\tat"};
+
+	begin(&c);
+	assert_int_equal(store_snapshot_create(c.s, c.t, bytes_str("n")),
+			 -ENOENT);
+	assert_non_null(strstr(store_why(), "can't take snapshot"));
+	c.takes_none = "x.SnapshotCreationException: it is Monday";
+	assert_int_equal(store_snapshot_create(c.s, c.t, bytes_str("n")), -EIO);
+	end(&c);
+}
+
 /* Waits until what was believed of the table is old. */
 static int name_of_table(struct table *t, int until)
 {
