@@ -177,7 +177,8 @@ static int find_place(struct rescue *k)
 	}
 	return lstat(k->part, &st) == 0
 		       ? why(-EEXIST,
-			     "%s is there, of a repair that was cut: remove it",
+			     "%s is there: if no repair is running, one was "
+			     "cut: remove it",
 			     k->part)
 		       : 0;
 }

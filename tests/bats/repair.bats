@@ -165,7 +165,7 @@ salvaged${TAB}t${TAB}e${TAB}1${TAB}1" ]
 	for when in 1 2 3 4; do
 		run -137 kill_at "$when"
 		[ ! -e "$T/new" ]
-		says 3 "$T/new.part is there, of a repair that was cut: remove it" \
+		says 3 "$T/new.part is there: if no repair is running, one was cut: remove it" \
 			repair "$STORE" "$T/new/"
 		rm -r "$T/new.part"
 	done
