@@ -170,7 +170,7 @@ int nodes_new(struct nodes **out)
 	if (!ns)
 		return -ENOMEM;
 	pthread_mutex_init(&ns->lock, NULL);
-	/* Index 0 remains unused: it ends the chains. */
+	/* Index 0 remains unused: it is no node. */
 	if (node_table_init(&ns->table) < 0 ||
 	    !node_table_add(&ns->table, &index) ||
 	    !node_table_add(&ns->table, &index))
@@ -713,7 +713,7 @@ int nodes_rename(struct nodes *ns, uint64_t parent, struct bytes name,
 		r = -EINVAL;
 		goto out;
 	}
-	/* The name first: it can fail, and hash_remove() needs only n->hash. */
+	/* The name first: it can fail, and to unlink takes only n->hash. */
 	if (has_age(kind, to_name, &ts))
 		r = node_ages_reserve(node_at(ns, q));
 	if (r == 0)

@@ -29,7 +29,7 @@ struct node {
 	struct node_ages *ages; /* of the versions below; NULL = none yet */
 	uint32_t generation;	/* 0 = free */
 	uint32_t parent;	/* index */
-	uint32_t next;		/* index in the free list */
+	uint32_t next;		/* of the free list, as node_chunk.free */
 	uint32_t hash;
 	uint32_t child;	       /* the newest, attached or not; 0 = none */
 	uint32_t older, newer; /* of the same parent */

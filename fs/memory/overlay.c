@@ -19,9 +19,10 @@
 #define BYTES_BUSY (OVERLAY_BYTES_MAX / 2)
 #define SLOTS 256
 /*
- * Directories that share a tree; most have an entry or two. So many that after a
- * large rm(1) few do: who looks for one walks past the others, each of which is
- * where nobody has looked for long. Memory for those that are empty is not touched.
+ * Each directory has its entries, an entry or two as a rule, in one of these trees. There
+ * are so many trees that few directories share one, even after a large rm(1): a search
+ * walks past the entries of the others, each of which costs a miss of the processor's
+ * cache. Memory of trees that are empty is not touched.
  */
 #define TREES 65536
 /* A pinned node, the places of both in hash tables, and the allocator's overhead. */

@@ -44,7 +44,10 @@ void hashed_remove(struct hashed *h, uint32_t hash, uint32_t number);
 /* Gives another number to what has @from. REQUIRES: it is there. */
 void hashed_renumber(struct hashed *h, uint32_t hash, uint32_t from,
 		     uint32_t to);
-/* Halves a table that is nearly empty: was it one? A failure changes nothing. */
+/*
+ * Halves a table of which less than an eighth is used. True: it was such a table, which
+ * stays as large if there is no memory for another.
+ */
 bool hashed_fit(struct hashed *h);
 
 /* The next number with the hash, at or behind slot *at; 0 = no more. */
