@@ -190,9 +190,10 @@ static int resolve_order(struct resolver *rs, size_t at,
 }
 
 /*
- * Does the later one of two changes, one of them a sum, count on its place? The server
- * gives the sum its timestamp, the clock's at least, which nobody knows before: a delete
- * behind it may be too old to hide it, and either may be newer than the other.
+ * May HBase take two changes, one of them a sum, in another order than that in which they
+ * are written, @a first? The server gives the sum its timestamp, the clock's at least,
+ * which nobody knows before: a delete behind it may be too old to hide it, and a put
+ * before or behind it may be newer or older than it.
  */
 static bool clashes(const struct change *a, const struct change *b)
 {
