@@ -14,7 +14,7 @@
 #include "store/lsm/wal/wal_salvage.h"
 #include "store/value/array.h"
 
-/* As many files in a row are told one by one. */
+/* Of files in a row that are missing so many are told one by one, and the last. */
 #define MISSING_MAX 16
 
 void repair_note(struct repair *k, const char *fmt, ...)
@@ -139,7 +139,6 @@ static void lose_between(struct repair *k, uint64_t from, uint64_t to)
 	};
 
 	for (uint64_t number = from; number < to; number++) {
-		/* One line more than these says where it ends. */
 		if (number == from + MISSING_MAX)
 			number = to - 1;
 		sst_name(number, name);
@@ -148,8 +147,9 @@ static void lose_between(struct repair *k, uint64_t from, uint64_t to)
 }
 
 /*
- * Files are numbered in a row. So of those that the change made which the catalog
- * before does not have, one that is missing leaves a gap, but for the last.
+ * Files are numbered in a row. So a file that only the lost catalog had leaves a gap
+ * before others of that catalog if it is missing. The last one leaves none. Nor does one
+ * whose number is below next_file: a merge that ran across the change before had it by then.
  */
 static void lose_gaps(struct repair *k)
 {

@@ -29,7 +29,11 @@ struct wal_loss {
 
 struct wal_salvage {
 	struct os_dir *dir;
-	/* Those from @first on are needed; else from the first that is there on. */
+	/*
+	 * Segments below @first are not needed, and those from it on are missed. Where
+	 * that is not known @first is 0, and what is missing before the first segment
+	 * that is there is not noticed.
+	 */
 	bool first_known;
 	uint64_t first;
 	/* A negative return ends it. A record may come more than once. */
