@@ -420,7 +420,6 @@ f:q\thello\tput\t6000000' ]
 	[ "$(cut -f 4- "$M/$N/s/.cells")" = $'x\tput\t5000000' ]
 }
 
-# What a server's filters see of such a value is a reference to it.
 @test "what is added at a time of its own keeps the ttl" {
 	"$CELLCTL" create "$STORE" "$N" f:versions=9
 	printf 'r\tf:q\t%s000\tx\tput\t5000000\n' "$(date +%s)" >"$M/$N/.cells"
@@ -442,6 +441,7 @@ f:q\thello\tput\t6000000' ]
 	[ "$(cut -f 1,4- "$M/$N/.cells")" = $'r\tx\nr\tx\ns\tx\ns\tx' ]
 }
 
+# What a server's filters see of such a value is a reference to it.
 @test "values that HBase keeps in files of their own are whole" {
 	local value
 
