@@ -423,7 +423,7 @@ static int pin(struct overlay *ov, const struct entry *en)
 	return err;
 }
 
-/* REQUIRES: lock, pinned, reserved. */
+/* REQUIRES: lock, pinned, and room: reserved, or that of one that was taken out. */
 static void insert(struct overlay *ov, struct entry *en)
 {
 	ov->entries[ov->count++] = en;
