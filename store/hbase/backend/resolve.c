@@ -83,7 +83,7 @@ static int check_size(const struct change *c, const struct family_attrs *a)
 /*
  * HBase puts a sum behind the newest version, also where that is the last one that
  * has a timestamp: what it makes there can be read by nobody here. Each of several
- * sums of a column takes a timestamp.
+ * sums of a column may take a timestamp.
  */
 static int check_sum(const struct resolver *rs, size_t at)
 {
