@@ -154,7 +154,6 @@ static int rescue(void *arg)
 /* Is there a place for the new store, and none in the old one? */
 static int find_place(struct rescue *k)
 {
-	size_t len = strlen(k->dest);
 	struct stat st;
 
 	if (lstat(k->dest, &st) == 0)
@@ -167,14 +166,11 @@ static int find_place(struct rescue *k)
 		return why(-EINVAL,
 			   "%s is in the store: name a directory elsewhere",
 			   k->dest);
-	if (len == 0)
+	if (!*k->dest)
 		return why(-EINVAL, "the new store needs a name");
-	while (len > 1 && k->dest[len - 1] == '/')
-		len--;
-	if (asprintf(&k->part, "%.*s.part", (int)len, k->dest) < 0) {
-		k->part = NULL;
-		return why(-ENOMEM, "out of memory");
-	}
+	k->part = folder_part(k->dest);
+	if (!k->part)
+		return -ENOMEM;
 	return lstat(k->part, &st) == 0
 		       ? why(-EEXIST,
 			     "%s is there: if no repair is running, one was "
@@ -186,15 +182,12 @@ static int find_place(struct rescue *k)
 /* The new store is whole: it gets its name. */
 static int name_it(const struct rescue *k)
 {
-	int r, fd = -1;
+	int fd = open(k->part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r = fd < 0 ? carry_failed("opening", k->part)
+		       : folder_rename(fd, k->part, k->dest);
 
-	if (rename(k->part, k->dest) == 0)
-		fd = open(k->dest, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	r = fd < 0 ? -errno : folder_sync_name(fd, k->dest);
-	if (fd < 0)
-		return why(r, "renaming %s, which is whole, to %s: %s", k->part,
-			   k->dest, strerror(-r));
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return r;
 }
 

@@ -274,7 +274,7 @@ mutant "segment 0 is not known to be needed" store/lsm/wal/wal_salvage.c \
 mutant "a gap in the numbers of files is no loss" store/lsm/admin/repair.c \
 	's/\t\tlose_between\(k, next, k->strays\[i\].number\);/(void)lose_between;/' \
 	meson build-asan repair
-mutant "a repaired store has its name at once" tools/cmd_store.c \
+mutant "a repaired store has its name at once" tools/backup/folder.c \
 	's/"%.\*s.part", \(int\)len/"%.*s", (int)len/' \
 	bats repair "that is killed"
 mutant "a compaction around damage is silent" tools/cmd_store.c \

@@ -135,6 +135,31 @@ int folder_sync_name(int fd, const char *path)
 		     : 0;
 }
 
+char *folder_part(const char *dest)
+{
+	size_t len = strlen(dest);
+	char *part = NULL;
+
+	while (len > 1 && dest[len - 1] == '/')
+		len--;
+	if (asprintf(&part, "%.*s.part", (int)len, dest) < 0) {
+		why(-ENOMEM, "out of memory");
+		return NULL;
+	}
+	return part;
+}
+
+int folder_rename(int fd, const char *part, const char *dest)
+{
+	int r = rename(part, dest) < 0 ? -errno : 0;
+
+	if (r == -ENOTEMPTY || r == -EEXIST || r == -ENOTDIR)
+		return why(-EEXIST, "%s exists", dest);
+	return r < 0 ? why(r, "renaming %s, which is whole, to %s: %s", part,
+			   dest, strerror(-r))
+		     : folder_sync_name(fd, dest);
+}
+
 static int open_it(struct folder *f, enum folder_use use)
 {
 	char foreign[NAME_LEN] = "";

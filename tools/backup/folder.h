@@ -37,6 +37,13 @@ void folder_close(struct folder *f);
 bool folder_is(const char *path);
 /* Makes it durable that the directory @fd, which is @path, has its name. */
 int folder_sync_name(int fd, const char *path);
+/*
+ * DEST.part, the name of what becomes @dest once it is whole. To be freed; NULL, and the
+ * reason, without memory.
+ */
+char *folder_part(const char *dest);
+/* Renames @part, which is whole and open as @fd, to @dest, and makes that durable. */
+int folder_rename(int fd, const char *part, const char *dest);
 /* Opens the directory of a backup; a descriptor. */
 int folder_enter(const struct folder *f, uint64_t number);
 /* The inventory of a backup. */

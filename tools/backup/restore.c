@@ -196,11 +196,7 @@ static int fill(struct restoring *k, const char *dest)
 		rc = check_restored(k);
 	if (rc == 0 && fsync(k->to) < 0)
 		rc = carry_failed("syncing", k->part);
-	if (rc == 0 && rename(k->part, dest) < 0)
-		rc = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
-			     ? why(-EEXIST, "%s exists", dest)
-			     : carry_failed("renaming", k->part);
-	return rc == 0 ? folder_sync_name(k->to, dest) : rc;
+	return rc == 0 ? folder_rename(k->to, k->part, dest) : rc;
 }
 
 static int make_part(const char *part, int *to)
@@ -246,19 +242,15 @@ int backup_restore(struct folder *f, uint64_t number, int64_t at_ms,
 	struct why_kept kept;
 	char *part = NULL;
 	int r = is_free(dest);
-	size_t len = strlen(dest);
 
-	while (len > 1 && dest[len - 1] == '/')
-		len--;
 	if (r == 0)
 		r = folder_inventory(f, number, &inventory);
 	k.done.moment_ms = inventory.taken_ms;
 	if (r == 0)
 		r = k.from = folder_enter(f, number);
 	if (r >= 0)
-		r = asprintf(&part, "%.*s.part", (int)len, dest) < 0
-			    ? why(-ENOMEM, "out of memory")
-			    : make_part(part, &k.to);
+		r = (part = folder_part(dest)) ? make_part(part, &k.to)
+					       : -ENOMEM;
 	k.part = part;
 	if (r == 0)
 		r = fill(&k, dest);
