@@ -146,6 +146,11 @@ lock_caches() {
 	flock "$1" "$lock"
 }
 
+# nodes: how many files and directories the mount keeps in mind.
+nodes() {
+	awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats"
+}
+
 # close_files: closes what the test has open in the mount, which an unmount would
 # wait for.
 close_files() {

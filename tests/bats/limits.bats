@@ -127,11 +127,6 @@ rss() {
 	rm "$M/T/R/.small"
 }
 
-# nodes: how many files and directories the mount keeps in mind.
-nodes() {
-	awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats"
-}
-
 @test "a scratch file for which there is no room leaves nothing behind" {
 	keep_caches
 	remount_store -o scratch_max=1k

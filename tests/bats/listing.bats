@@ -439,10 +439,6 @@ fallen() {
 			near(may, $3 * $4)) }'
 }
 
-nodes() {
-	awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats"
-}
-
 # few_nodes: the kernel has forgotten; what it spares once it is asked for anew.
 few_nodes() {
 	echo 2 >/proc/sys/vm/drop_caches

@@ -251,10 +251,6 @@ forgotten() {
 	[ "$(nodes)" -le "$1" ]
 }
 
-nodes() {
-	awk '$1 == "nodes" { print $2 }' "$M/.cellfs/stats"
-}
-
 @test "it is where the kernel has forgotten the table" {
 	drop_caches_from_now_on
 	removed_schema settled forgotten "$(nodes)"
